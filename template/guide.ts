@@ -1,6 +1,7 @@
 /**
- * `npm run guide` follows docs/add-an-operation.md, or another document, in a copy of the project: applies the code
- * blocks, tests the copy, runs the shell blocks against `npm start`, and counts the changed files and lines.
+ * `npm run guide` follows docs/add-an-operation.md and docs/add-a-queue.md, or other documents, in one copy of the
+ * project: applies the code blocks, tests the copy, runs the shell blocks against `npm start`, and counts the files and
+ * lines that each document changes.
  */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -10,11 +11,12 @@ import { Command } from 'commander';
 import { copyProject } from '../test/kit/copy-project.ts';
 import { type ProjectCopy, startIn } from '../tools/release/project-copy.ts';
 import { messageOf } from '../tools/start/terminal.ts';
+import { reasonToSkip } from './contract.ts';
 import { applyBlock, isWithinTarget, priceOf, readBlocks, sentenceOf } from './guide/blocks.ts';
 
 const command = new Command('npm run guide --')
-  .description('Follows docs/add-an-operation.md, or another document, in a copy of the project. Takes some minutes.')
-  .argument('[file]', 'the document to follow')
+  .description('Follows documents, one after the other, in a copy of the project. Takes some minutes.')
+  .argument('[files...]', 'the documents', ['docs/add-an-operation.md', 'docs/add-a-queue.md'])
   .showHelpAfterError()
   .parse();
 
@@ -41,7 +43,7 @@ const checks: [string, ...string[]][] = [
   [...browser, '--testNamePattern', 'every operation|, for '],
 ];
 
-const guide = path.resolve(command.args[0] ?? 'docs/add-an-operation.md');
+const guides: string[] = command.processedArgs[0];
 
 const apply = async ({ folder }: ProjectCopy, markdown: string): Promise<void> => {
   for (const block of readBlocks(markdown)) {
@@ -72,8 +74,8 @@ const check = (copy: ProjectCopy, command: [string, ...string[]]): Promise<boole
  * Runs the guide's shell blocks while `npm start` runs. The comment at the end of a command must be what the command
  * prints.
  */
-const request = async (copy: ProjectCopy, markdown: string): Promise<{ isGood: boolean; output: string }> => {
-  const scripts = [...markdown.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, script = '']) => script);
+const request = async (copy: ProjectCopy, documents: string[]): Promise<{ isGood: boolean; output: string }> => {
+  const scripts = [...documents.join('\n').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, script = '']) => script);
   const expected = scripts.flatMap((script) => [...script.matchAll(/ # (.*)$/gm)].map(([, line = '']) => line));
   const end = new AbortController();
   const signal = AbortSignal.any([stop.signal, end.signal]);
@@ -97,17 +99,23 @@ const request = async (copy: ProjectCopy, markdown: string): Promise<{ isGood: b
 };
 
 const follow = async (parent: string): Promise<boolean> => {
-  const markdown = await readFile(guide, 'utf8');
+  const documents = await Promise.all(guides.map((file) => readFile(file, 'utf8')));
   const copy = await copyProject(parent, stop.signal);
-  await apply(copy, markdown);
+  for (const markdown of documents) await apply(copy, markdown);
   let isGood = await check(copy, ['npm', 'run', 'prepare']);
   for (const command of isGood ? checks : []) isGood = (await check(copy, command)) && isGood;
-  if (/^```sh$/m.test(markdown)) isGood = (await step('the requests', () => request(copy, markdown))) && isGood;
-  const price = priceOf(readBlocks(markdown));
-  console.log(sentenceOf(price));
-  return isGood && isWithinTarget(price);
+  if (documents.some((markdown) => /^```sh$/m.test(markdown)))
+    isGood = (await step('the requests', () => request(copy, documents))) && isGood;
+  const prices = documents.map((markdown) => priceOf(readBlocks(markdown)));
+  for (const [index, price] of prices.entries()) console.log(`${guides[index]}: ${sentenceOf(price)}`);
+  return isGood && prices.every(isWithinTarget);
 };
 
+const reason = reasonToSkip();
+if (reason) {
+  console.log(`Skipped the guides: ${reason}`);
+  process.exit();
+}
 const parent = await mkdtemp(path.join(os.tmpdir(), 'plant-store-guide-'));
 try {
   if (!(await follow(parent))) process.exitCode = 1;

@@ -1,9 +1,10 @@
 /**
- * `npm run rename -- order` makes this project a service for orders: it changes names in code, files, stack, contract
- * and configuration. It leaves alone the documents' prose, pictures, the emulator, the contract compiler and the
- * license. Last, it removes this folder, which a renamed project does not need.
+ * `npm run rename -- order` makes this project a service for orders: it changes the words plant and plants, alone or in
+ * names, and the article before them, in code, files, stack, contract, configuration and documents. It leaves alone
+ * "Swiss cheese plant" (an example), pictures, the emulator, the contract compiler and the license. It also removes what
+ * a renamed project does not need: this folder, and the versions, changelog and contracts of our releases.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from 'commander';
@@ -15,7 +16,7 @@ import { readNoun } from './rename/noun.ts';
 
 const command = new Command('npm run rename --')
   .description(
-    'Makes this a service for something else, such as orders: names in code, files, stack, contract and configuration.',
+    'Makes this a service for something else, such as orders: names and texts, at version 0.1.0 and without template/.',
   )
   .argument('<singular>', 'in lower case, such as order or customer-order')
   .argument('[plural]', 'if it is irregular, such as people')
@@ -43,6 +44,17 @@ const readFiles = (): ProjectFile[] =>
     // Skip binary files, which contain NUL characters.
     .filter(({ source }) => !source.includes('\0'));
 
+/** The old noun, and the words of the examples. */
+const oldWords = 'plant|swiss cheese|climber|moss';
+const search = `git grep -ciE '${oldWords}'`;
+
+/** Searches the renamed project for texts about plants. @returns a line for each file, with the number of its lines */
+const findOldWords = (): string => {
+  const counts = spawnSync('git', ['grep', '-ciEI', oldWords], { encoding: 'utf8' }).stdout.trim().split('\n');
+  const lines = counts.map((line) => line.split(':')).sort(([, a], [, b]) => Number(b) - Number(a));
+  return lines.map(([file, count = '']) => `${count.padStart(4)} ${file}`).join('\n');
+};
+
 try {
   const noun = readNoun(...command.args);
   refuseUncommitted();
@@ -61,13 +73,21 @@ try {
   // removes folders that become empty.
   git('rm', '--quiet', '--force', '--', ...moved);
   execFileSync('node_modules/.bin/biome', ['check', '--write', '--linter-enabled=false', '--log-level=error', '.'], {
-    stdio: 'inherit',
+    stdio: ['ignore', 'ignore', 'inherit'],
   });
   git('add', '--', ...changed.map(({ file }) => file));
   removeTemplate();
-  console.log(`Renamed plant to ${noun.singular} in ${changed.length} files, and staged it; git reset --hard undoes it.
-Next: rm -rf .plant-store (local data), npm ci && npm test, and commit. Then edit the contract (schemas/openapi.yaml), run npm run prepare, and handle what npm run typecheck names.
-Prose in documents still speaks of plants (git grep -iw plants -- '*.md'), and the README's pictures show them.`);
+  console.log(`Renamed plant to ${noun.singular} in ${changed.length} files, and removed template/ and our releases. All is staged: git reset --hard undoes it.
+
+Lines that still speak of plants, by file:
+${findOldWords()}
+
+What remains to be done:
+1. Remove local data of the old name (rm -rf .plant-store), run npm ci && npm test, and commit.
+2. Give the contract your data: docs/change-the-data.md says how. That also changes most of the lines above.
+3. Make README.md, LICENSE and .github/ yours. The pictures in docs/images/ and the figures in docs/benchmarks.md are of plants.
+4. Search again: ${search}
+5. Release 1.0.0: npm version major. Until then, the version is 0.1.0, and CHANGELOG.md and schemas/released/ are empty.`);
 } catch (error) {
   console.error(messageOf(error));
   process.exitCode = 1;

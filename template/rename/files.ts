@@ -18,25 +18,20 @@ const partsOfCode = (file: string, source: string): Parts => {
   return { kindAt: (index) => kinds[index] ?? 'code', identifiers };
 };
 
-/**
- * Separates a document's headings, links and code from its prose. In prose, a rename changes the noun only inside a
- * longer name, such as createPlant or plant-store. A link must change together with the heading or file to which it
- * leads.
- */
+/** Matches a block of code in a document, or a call in its text, such as `add(plant)`. */
+const codeInDocument = /^```(?:ts|js|diff)\b.*?\n```$|`\w+\([^`\n]*\)`/gms;
+/** Matches a string or a comment. */
+const textInCode = /'[^'\n]*'|"[^"\n]*"|\/\/.*|\/\*.*?\*\//g;
+
 const partsOfDocument = (source: string): Parts => {
-  const kinds = new Array<Kind>(source.length).fill('prose');
-  const fences = /^( *)```(\w*)[^\n]*\n(.*?)^ *```/gms;
-  const withoutFences = source.replaceAll(fences, (fence) => ' '.repeat(fence.length));
-  for (const { 0: part, index } of withoutFences.matchAll(/^#+ .*$|\[[^\]]*\]\([^)]*\)|`[^`]*`/gm))
-    kinds.fill('text', index, index + part.length);
-  for (const { 0: fence, 2: language, 3: code = '', index } of source.matchAll(fences)) {
-    kinds.fill('text', index, index + fence.length);
-    const start = index + fence.indexOf('\n') + 1;
-    if (!/^(?:ts|js)$/.test(language ?? '')) continue;
-    const { kindAt } = partsOfCode(`block.${language}`, code);
-    for (let at = 0; at < code.length; at++) kinds[start + at] = kindAt(at);
+  const kinds = new Array<Kind>(source.length).fill('text');
+  for (const { 0: code, index } of source.matchAll(codeInDocument)) {
+    // The first line of a block has the name of its file, and is text.
+    kinds.fill('code', index + Math.max(code.indexOf('\n'), 0), index + code.length);
+    for (const { 0: text, index: start } of code.matchAll(textInCode))
+      kinds.fill('text', index + start, index + start + text.length);
   }
-  return { kindAt: (index) => kinds[index] ?? 'prose', identifiers: new Set() };
+  return { kindAt: (index) => kinds[index] ?? 'text', identifiers: new Set() };
 };
 
 const partsOf = (file: string, source: string): Parts => {

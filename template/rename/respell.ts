@@ -1,12 +1,10 @@
 import { type Noun, styles, takesAn } from './noun.ts';
 
-/**
- * The kind of text that a character belongs to: `code`; `text`, such as a comment, a literal or a heading; or `prose`,
- * the running text of a document. In prose, a rename changes createPlant, but not the word plant.
- */
-export type Kind = 'code' | 'text' | 'prose';
+/** The kind of text that a character belongs to: `code`, or `text`, such as a comment, a literal or a document. */
+export type Kind = 'code' | 'text';
 
-const found = /[pP]lant(?:s(?![a-z]))?|PLANT(?:S(?![A-Z]))?/g;
+/** Leaves the name of a species alone: an example is called "Swiss cheese plant". */
+const found = /(?<!\bcheese )[pP]lant(?:s(?![a-z]))?|PLANT(?:S(?![A-Z]))?/g;
 /** Matches the article `a` right before the word plant. In a comment, the article may be on the line before. */
 const article = /\ba(?:[\s-]+|\s+(?:\*|\/\/)\s+)["'(`]?$/i;
 const fileName = /^(?:\.\w+)*\.(?:c?js|mjs|ts|json|ndjson|ya?ml|md)\b/;
@@ -34,7 +32,7 @@ const styleOf = (word: string, before: string, after: string, kind: Kind): keyof
   if (isInPath(before, after)) return 'kebab';
   if (/\w\.$/.test(before) || /^\.\w/.test(after)) return 'camel';
   if (/["'`.]$/.test(before) && /^["'`]/.test(after)) return 'kebab';
-  const isKey = /\n *$/.test(before) && /^:\s/.test(after);
+  const isKey = /(?:\n *|[{,] )$/.test(before) && /^:\s/.test(after);
   return isKey || (/[([{]$/.test(before) && /^[)\]},]/.test(after)) ? 'camel' : 'spaced';
 };
 
@@ -49,8 +47,6 @@ export const respell = (text: string, noun: Noun, kindAt: (index: number) => Kin
     const kind = kindAt(index);
     const before = text.slice(Math.max(0, index - 40), index);
     const after = text.slice(index + word.length, index + word.length + 20);
-    // In prose, rename the noun only inside a longer name, such as createPlant or plant-store, not the word alone.
-    if (kind === 'prose' && !/[\w/-]$/.test(before) && !/^[\w-]/.test(after)) continue;
     const name = /s$/i.test(word) ? noun.plural : noun.singular;
     let between = text.slice(end, index);
     if (takesAn(noun)) between = between.replace(article, (a) => `${a.charAt(0)}n${a.slice(1)}`);

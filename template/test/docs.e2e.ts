@@ -7,6 +7,7 @@ import { describe, expect } from 'vitest';
 import { run } from '../../test/kit/local-service.ts';
 import { test } from '../../test/kit/local-service-test.ts';
 import { fetchToken, readSession } from '../../tools/start/session.ts';
+import { reasonToSkip } from '../contract.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
@@ -17,7 +18,7 @@ const blocks = (heading: string, language: string, document = 'README.md'): stri
   return [...own.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map(([, code = '']) => code);
 };
 
-describe('a reader of the READMEs', () => {
+describe.skipIf(reasonToSkip())('a reader of the READMEs', () => {
   test('can add plants with curl, with npm run plant, by importing a file, and from TypeScript', async ({ home }) => {
     const { url } = await home.start();
     const here = (code: string): string =>

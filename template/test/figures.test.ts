@@ -10,6 +10,7 @@ import { bundle } from '../../infra/bundling.ts';
 import { allowOrigins, kinds, templateOf } from '../../test/kit/stacks.ts';
 import { operationNames, prod, propertiesOf, withoutHashes } from '../../test/kit/template.ts';
 import bench from '../bench/results.json' with { type: 'json' };
+import { reasonToSkip } from '../contract.ts';
 
 const read = (file: string): string =>
   readFileSync(path.resolve(import.meta.dirname, '../..', file), 'utf8').replaceAll(/\s+/g, ' ');
@@ -39,7 +40,7 @@ const size = bundle('create-plant.lambda.ts').length / (bare?.bytes ?? Number.Na
 
 const [fresh, usable] = [freshFor / 60_000, usableFor / 60_000];
 
-test.each<[document: string, text: string, inText: unknown, inCode: unknown]>([
+test.skipIf(reasonToSkip()).each<[document: string, text: string, inText: unknown, inCode: unknown]>([
   ['README.md', 'its bundle is 43 % smaller', -43, aboveBare(size)],
   ['README.md', 'loads in [45 % less time]', -45, aboveBare(ours?.ratios.import.median)],
   ['README.md', '16 % of a first response', -16, aboveBare(ours?.ratios.first?.median)],

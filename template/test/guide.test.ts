@@ -3,6 +3,8 @@
  * project.
  */
 import { describe, expect, test } from 'vitest';
+import { readContract } from '../../packages/contract/compatibility.ts';
+import { reasonToSkip } from '../contract.ts';
 import { applyBlock, type Block, isWithinTarget, priceOf, readBlocks, sentenceOf } from '../guide/blocks.ts';
 
 const guide = `Text.
@@ -55,6 +57,18 @@ describe("a guide's code block", () => {
     );
   });
 });
+
+test.skipIf(reasonToSkip())(
+  'what is written for our contract is skipped if another has other operations or fields',
+  () => {
+    const contract = readContract('schemas/openapi.yaml');
+    const { Plant = {} } = contract.components.schemas;
+    Plant['properties'] = { pot: { type: 'string', format: 'uuid' } };
+    expect(reasonToSkip(contract)).toMatch(/ has createPlant\(id: int64, pot\?: uuid\)\.$/);
+    contract.paths = {};
+    expect(reasonToSkip(contract)).toBeDefined();
+  },
+);
 
 describe("a guide's YAML block", () => {
   const lines = ['paths:', '  /b:', '    get:', '      summary: new'];

@@ -2,6 +2,7 @@
  * Tests `npm run rename` on short texts and a small repository. .ci/run also renames a copy of this project, and checks
  * that copy.
  */
+import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -59,12 +60,18 @@ test.each([
   expect(renamedSource({ file: 'x.ts', source: before }, readNoun(name))).toBe(after);
 });
 
-test('in a document, a rename keeps the old noun in prose, and replaces it in names, code, headings and links', () => {
-  expect(inDocument('A plant is stored by createPlant. `plants/` has plants, see [a plant](plant.md#a-plant).')).toBe(
-    'A plant is stored by createCustomerOrder. `customer-orders/` has plants, see [a customer order](customer-order.md#a-customer-order).',
+test('in a document, a rename changes text, names, code and links, but not the species of an example', () => {
+  expect(inDocument('# Plant Store\n\nA plant is stored by createPlant, see [a plant](plant.md#a-plant).')).toBe(
+    '# Customer Order Store\n\nA customer order is stored by createCustomerOrder, see [a customer order](customer-order.md#a-customer-order).',
   );
-  expect(inDocument('## Add a plant\n\nA plant.\n\n```ts\nconst plant = { name: "a plant" };\n```\n')).toBe(
-    '## Add a customer order\n\nA plant.\n\n```ts\nconst customerOrder = { name: "a customer order" };\n```\n',
+  expect(inDocument('It adds a\nplant. Call `add(plant, "a plant")`: Swiss cheese plants.')).toBe(
+    'It adds a\ncustomer order. Call `add(customerOrder, "a customer order")`: Swiss cheese plants.',
+  );
+  expect(inDocument("```ts plants/a.ts\nconst plant = f('a plant'); // Plants here\n```\n")).toBe(
+    "```ts customer-orders/a.ts\nconst customerOrder = f('a customer order'); // Customer orders here\n```\n",
+  );
+  expect(inDocument("```diff plants/a.ts\n-f('a plant', plant)\n```\n")).toBe(
+    "```diff customer-orders/a.ts\n-f('a customer order', customerOrder)\n```\n",
   );
 });
 
@@ -89,6 +96,12 @@ test('the longest noun makes no file name and no Cognito domain that is too long
   const renamed = renamedSource({ file, source: await readFile(file, 'utf8') }, noun);
   const [, prefix = ''] = /domainPrefix: `([^`$]+)\$\{stackUuid\}`/.exec(renamed) ?? [];
   expect(`${prefix}${randomUUID()}`.length).toBeLessThanOrEqual(63);
+});
+
+test('nothing outside this folder imports it, because a renamed project does not have it', () => {
+  // test/architecture.test.ts tests the imports in packages/, where the emulator has a folder of the same name.
+  const search = ['grep', '-nE', "'(\\.\\./)+template/", '--', ':!template', ':!packages'];
+  expect(spawnSync('git', search, { encoding: 'utf8' })).toMatchObject({ status: 1, stdout: '' });
 });
 
 describe('npm run rename', () => {
@@ -149,6 +162,36 @@ describe('npm run rename', () => {
     expect(await text('.github/CONTRIBUTING.md')).toBe('# A\n\n## C\n');
     expect(await readdir(folder)).not.toContain('template');
     expect(git(folder, 'status', '--porcelain')).not.toMatch(/^.[^ ]/m);
+  });
+
+  test("leaves the project at version 0.1.0 with none of the template's releases, ready for npm version", async () => {
+    const files = ['package.json', 'package-lock.json', 'packages/client/package.json', 'schemas/openapi.yaml'];
+    for (const file of [...files, 'CHANGELOG.md', 'tools/release/version.ts'])
+      await commit(file, await readFile(file, 'utf8'));
+    await commit('schemas/released/1.0.0.yaml', '');
+    await commit('packages/contract/package.json', '{ "version": "1.0.0" }\n');
+    expect(await rename('order')).toMatchObject({ code: 0, stderr: '' });
+    const [root, { packages, ...lock }, client] = await Promise.all(
+      files.slice(0, 3).map(async (file) => JSON.parse(await text(file))),
+    );
+    const versions = [root, client, lock, packages[''], packages['packages/client']].map(({ version }) => version);
+    expect(new Set(versions)).toEqual(new Set(['0.1.0']));
+    expect(packages['packages/contract'].version).toBe('1.0.0');
+    expect(await text('schemas/openapi.yaml')).toMatch(/^ {2}version: 0\.1\.0$/m);
+    expect(await readdir(path.join(folder, 'schemas'))).toEqual(['openapi.yaml']);
+
+    expect(await text('CHANGELOG.md')).toMatch(/\n## Unreleased\n$/);
+    await commit('CHANGELOG.md', `${await text('CHANGELOG.md')}\n### Added\n\n- Orders.\n`);
+    const release = path.join(folder, 'tools/release/version.ts');
+    expect(await run(process.execPath, [release], { npm_package_version: '1.0.0' }).ended).toMatchObject({ code: 0 });
+    expect(await readdir(path.join(folder, 'schemas/released'))).toEqual(['1.0.0.yaml']);
+  });
+
+  test('lists, by file, what still speaks of plants, most first', async () => {
+    await commit('README.md', 'Swiss cheese plant\n');
+    await commit('docs/images/start.svg', 'Moss\nplants\n');
+    const { stdout } = await rename('order');
+    expect(stdout).toContain('by file:\n   2 docs/images/start.svg\n   1 README.md\n\n');
   });
 
   test.each<[what: string, noun: string, says: string]>([
