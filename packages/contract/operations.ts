@@ -1,5 +1,5 @@
 /** Reads the operations of an OpenAPI document. Throws an error for anything that is not supported. */
-import { type Contract, checkNumbers, checkSchema, isInherited, resolve, type Schema } from './schemas.ts';
+import { type Contract, checkBody, checkSchemas, isInherited, resolve, type Schema } from './schemas.ts';
 
 export type { Contract, Schema };
 
@@ -75,13 +75,16 @@ export const readOperations = (contract: Contract): Operation[] => {
   );
   const repeated = operations.find(({ id }, index) => operations.findIndex((other) => other.id === id) !== index);
   if (repeated) throw new Error(`Two operations have the operationId ${repeated.id}.`);
-  const used = operations.flatMap(({ parameters, body, responses }) => [
-    ...[...parameters, ...responses].map(({ schema }) => schema),
-    body,
-  ]);
-  for (const schema of [...Object.values(contract.components.schemas), ...used])
-    if (schema !== undefined) checkSchema(contract, schema);
-  for (const { body } of operations) if (body) checkNumbers(contract, body);
+  checkSchemas(contract, contract.components.schemas);
+  for (const { id, parameters, body, responses } of operations) {
+    const used = [
+      ...parameters.map(({ name, schema }) => [`${id}, parameter ${name}`, schema]),
+      ...responses.map(({ status, schema = {} }) => [`${id}, response ${status}`, schema]),
+      [`${id}, body`, body ?? {}],
+    ];
+    checkSchemas(contract, Object.fromEntries(used));
+    if (body) checkBody(contract, body);
+  }
   return operations;
 };
 

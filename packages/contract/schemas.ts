@@ -49,8 +49,17 @@ export const schemasOf = (keyword: string, value: unknown): [name: string, schem
   return isGroup ? Object.entries(value).filter((entry): entry is [string, Schema] => isSchema(entry[1])) : [];
 };
 
+/** Applies `change` to each value. Puts the value's key before the message of an error. */
 const mapValues = (values: Schema, change: (value: unknown) => unknown): Schema =>
-  Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value)]));
+  Object.fromEntries(
+    Object.entries(values).map(([key, value]) => {
+      try {
+        return [key, change(value)];
+      } catch (error) {
+        throw new Error(`${key}: ${(error as Error).message}`);
+      }
+    }),
+  );
 
 /** Applies `change` to a schema and to every schema inside it, innermost first. */
 export const mapSchema = (schema: Schema, change: (schema: Schema) => Schema): Schema => {
@@ -76,10 +85,11 @@ const formats: Record<string, unknown[]> = {
 };
 
 /**
- * Checks that a schema, and every schema inside it, uses only what is supported. @throws Error that names what is not
+ * Checks that a map of schemas, and every schema inside them, use only what is supported. @throws Error that names what
+ * is not, and where
  */
-export const checkSchema = (contract: Contract, schema: Schema): void => {
-  mapSchema(schema, (each) => {
+export const checkSchemas = (contract: Contract, schemas: Record<string, Schema>): void => {
+  mapSchemas(schemas, (each) => {
     const { $ref, ...others } = each;
     // Any other keyword beside a $ref would be missing from the generated types.
     const sibling = Object.keys(others).find((keyword) => !annotations.includes(keyword));
@@ -153,10 +163,10 @@ type Place = { path: string[]; isChoice: boolean };
 type NumberPlace = Place & { isInt64: boolean };
 
 /**
- * Refuses a schema in which a value may be a `number` and also an int64, and any `number` inside anyOf or the like: the
- * validator turns a `number` into a double, which would round an int64.
+ * Refuses a request body in which a value may be a `number` and also an int64, and any `number` inside anyOf or the like:
+ * the validator turns a `number` into a double, which would round an int64. Also refuses a default, which nothing fills in.
  */
-export const checkNumbers = (contract: Contract, schema: Schema): void => {
+export const checkBody = (contract: Contract, schema: Schema): void => {
   const numbers = numbersOf(contract, schema, { path: [], isChoice: false }, []);
   const doubles = numbers.filter(({ isInt64 }) => !isInt64);
   if (doubles.some(({ isChoice }) => isChoice))
@@ -168,7 +178,8 @@ export const checkNumbers = (contract: Contract, schema: Schema): void => {
 };
 
 const numbersOf = (contract: Contract, schema: Schema, place: Place, followed: unknown[]): NumberPlace[] => {
-  const { $ref, type, format, ...others } = schema;
+  const { $ref, type, format, default: standard, ...others } = schema;
+  if (standard !== undefined) throw notSupported(`The default of ${place.path.join('/') || 'a request body'}`);
   if ($ref !== undefined && followed.includes($ref)) return [];
   const refs = $ref === undefined ? followed : [...followed, $ref];
   const inside = $ref === undefined ? schemasIn(others, place) : [{ inner: resolve(contract, schema), place }];

@@ -32,7 +32,7 @@ const objectOf = (properties: Record<string, Schema>, required: string[]): Schem
 /** A schema for each name. Its field of that name is required, and another is optional, in the object `nested`. */
 const schemas = Object.fromEntries([
   ...names.map((name, index): [string, Schema] => {
-    const data = { const: { [name]: { [name]: {} } }, default: { [name]: {} }, example: { [name]: {} } };
+    const data = { const: { [name]: { [name]: {} } }, example: { [name]: {} } };
     const nested = { ...objectOf({ [name]: text, data }, []), if: objectOf({ [name]: text }, []), else: {} };
     return [`Field${index}`, objectOf({ [name]: text, nested }, [name, 'nested'])];
   }),
