@@ -1,6 +1,6 @@
 import type { OngoingRequest, Table } from './plants/dynamodb.ts';
 import { addPlant, type NewPlant, PlantConflict, PlantTooLarge, toItem, toPlant } from './plants/plant-table.ts';
-import { NestedTooDeeply, NumberOutOfRange } from './plants/storable.ts';
+import { FieldNotStorable, NumberOutOfRange } from './plants/storable.ts';
 
 /** This operation's own errors. functions/http/errors.ts has those that all operations share. */
 export const errors = [
@@ -13,7 +13,14 @@ export const errors = [
       message: 'every number must be 0 or have an absolute value from 1e-130 to below 1e126',
     },
   ],
-  [NestedTooDeeply, { status: 400, error: 40002, message: 'a field must have at most 32 levels of nesting' }],
+  [
+    FieldNotStorable,
+    {
+      status: 400,
+      error: 40002,
+      message: 'a field must have at most 32 levels of nesting, and each name in it 1 to 65,535 bytes',
+    },
+  ],
   [PlantTooLarge, { status: 413, error: 41301, message: 'the plant must be at most 400 KB' }],
 ] as const;
 

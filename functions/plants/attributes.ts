@@ -1,6 +1,6 @@
 /**
- * Converts JSON values to DynamoDB attributes and back. AWS's own converter looks at a value's `constructor`, which is a
- * field that a client can send, and would then store something else.
+ * Converts JSON values to DynamoDB attributes and back. AWS's own converter reads `value.constructor`: a client can send
+ * a field of that name, and something else would be stored.
  */
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 
@@ -18,7 +18,10 @@ export const attribute = (value: NonNullable<unknown> | null): AttributeValue =>
 export const optional = (value: unknown): AttributeValue | undefined =>
   value === undefined ? undefined : attribute(value as NonNullable<unknown> | null);
 
-/** Returns undefined without an attribute. An integer that a JavaScript number might round becomes a bigint. */
+/**
+ * Returns undefined without an attribute. An integer that a JavaScript number might round becomes a bigint, even in a
+ * field of type `number`: convert it before you calculate with it.
+ */
 export const fieldValue = <Value>(attribute: AttributeValue | undefined): Value =>
   (attribute && nativeOf(attribute)) as Value;
 

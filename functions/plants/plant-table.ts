@@ -22,7 +22,7 @@ export type Outcome = 'created' | 'repeated' | 'stored';
 
 /**
  * Adds a plant to a table whose partition key is `id`.
- * @throws PlantConflict, PlantTooLarge, NumberOutOfRange, NestedTooDeeply, StoreUnavailable, or the SDK's error if the fault is ours
+ * @throws PlantConflict, PlantTooLarge, as `assertStorable` and `callStore`
  * @example await addPlant(openTable('plants'), toItem({ id: 7, name: 'Moss' }), { signal, storeCalls: [] })
  */
 export const addPlant = async (table: Table, item: PlantItem, request: OngoingRequest): Promise<Outcome> => {
@@ -61,7 +61,7 @@ export const toItem = ({ id, name, tag }: NewPlant): PlantItem => ({
 /** A plant of which no field may be left out, so that the compiler finds the code that misses a new field. */
 export type WholePlant = { [Field in keyof Required<Plant>]: Plant[Field] };
 
-/** The way back from an item, without the `id`. JSON leaves out a `tag` that is undefined. */
+/** The way back from an item. JSON leaves out a field that is undefined. */
 export const toPlant = ({ name, tag }: Partial<PlantItem>): WholePlant => ({
   name: fieldValue(name),
   tag: fieldValue(tag),

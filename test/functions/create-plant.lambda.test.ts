@@ -68,6 +68,13 @@ test('createPlant sends the header Idempotent-Replayed only if it is certain tha
   expect(await create(lost)).toEqual({ status: 200, replayed: undefined });
 });
 
+test.each([
+  ['without headers', { headers: undefined }, 41501],
+  ['whose body is not a string', { body: 7 }, 40001],
+])('createPlant returns an error for an event %s, which API Gateway never sends', async (_, change, error) => {
+  expect((await service.invoke({ ...proxyEvent(bodyOf()), ...change })).body).toMatchObject({ error });
+});
+
 test('createPlant responds with the error 50302, and does not call the store, if reading the body takes so long that too little time is left', async () => {
   const id = newId();
   const calls = service.faults.calls();

@@ -2,7 +2,7 @@ import { type AttributeValue, DynamoDBClient, PutItemCommand, UpdateItemCommand 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { errors } from '../../../functions/create-plant.ts';
 import { addPlant, addUnlessOther, toItem, toPlant } from '../../../functions/plants/plant-table.ts';
-import { assertStorable, NestedTooDeeply, NumberOutOfRange } from '../../../functions/plants/storable.ts';
+import { assertStorable, FieldNotStorable, NumberOutOfRange } from '../../../functions/plants/storable.ts';
 import { parseJson, toJson } from '../../../packages/client/json.ts';
 import { itemOf, newId, newPlant, responseTo, tableKey } from '../../kit/example.ts';
 import { anyCredentials, type PlantsStore, startPlantsStore } from '../../kit/plants-store.ts';
@@ -74,5 +74,15 @@ test('an item is accepted with 32 levels of lists and maps, as DynamoDB accepts 
   const nested = (levels: number): AttributeValue =>
     levels === 0 ? { S: 'a' } : levels % 2 === 0 ? { L: [nested(levels - 1)] } : { M: { a: nested(levels - 1) } };
   expect(() => assertStorable({ more: nested(32) })).not.toThrow();
-  expect(() => assertStorable({ more: nested(33) })).toThrow(NestedTooDeeply);
+  expect(() => assertStorable({ more: nested(33) })).toThrow(FieldNotStorable);
+});
+
+test.each([
+  ['', false],
+  ['x'.repeat(65_535), true],
+  ['é'.repeat(32_768), false],
+])('an item with the name %.3s… inside a field is accepted: %s', (name, isAccepted) => {
+  const check = () => assertStorable({ more: { L: [{ M: { [name]: { S: 'a' } } }] } });
+  if (isAccepted) expect(check).not.toThrow();
+  else expect(check).toThrow(FieldNotStorable);
 });
