@@ -39,7 +39,9 @@ export class Monitoring extends Construct {
       this.#add(ofAuthorizer(parts.authorizer), parts.authorizer.node.id, parts.authorizer),
       ...parts.operations.map((operation) => this.#add(ofOperation(operation), operation.node.id, operation)),
       [...this.#add(ofAccount()), ...parts.tables.flatMap(({ table, prefix }) => this.#add(ofTable(table), prefix))],
-      ...node.findAll().map((each) => this.#add(ofQueue(each), each.node.id)),
+      ...node
+        .findAll()
+        .map((each) => this.#add(ofQueue(each), each.node.path.slice(node.path.length).replaceAll('/', ''))),
     ].filter((row) => row.length > 0);
 
     // A dashboard's name must be unique in the account across all regions, so it contains the region.
@@ -197,7 +199,6 @@ const ofTable = (table: TableV2): Alarms => {
   };
 };
 
-/** Returns the alarm of a queue that has a dead-letter queue. */
 const ofQueue = (construct: IConstruct): Alarms => {
   const deadLetters = construct instanceof Queue && construct.deadLetterQueue?.queue;
   if (!deadLetters) return {};
