@@ -32,5 +32,6 @@ if (import.meta.main) {
   const reason = reasonToSkip();
   if (reason)
     console.log(`Skipped the guide, a renamed copy, and checks of the README's examples and figures: ${reason}`);
-  process.exitCode = Number(reason !== undefined);
+  // An exception ends with 1.
+  if (reason) process.exitCode = 3;
 }

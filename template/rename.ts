@@ -83,8 +83,9 @@ Lines that still speak of plants, by file:
 ${findOldWords()}
 
 What remains to be done:
-1. Remove local data of the old name (rm -rf .plant-store), run npm ci && npm test, and commit.
-2. Give the contract your data: docs/change-the-data.md says how. That also changes most of the lines above.
+1. Remove local data of the old name (rm -rf .plant-store), run npm ci && npm test, and commit to main: npm run diff
+   fails for a pull request that renames, because the stack gets another name.
+2. Give the contract your data: docs/change-the-data.md says how, and which texts to change.
 3. Make README.md, LICENSE and .github/ yours. The pictures in docs/images/ and the figures in docs/benchmarks.md are of plants.
 4. Search again: ${search}
 5. Release 1.0.0: npm version major. Until then, the version is 0.1.0, and CHANGELOG.md and schemas/released/ are empty.`);

@@ -12,6 +12,7 @@ const fileName = /^(?:\.\w+)*\.(?:c?js|mjs|ts|json|ndjson|ya?ml|md)\b/;
 /** Whether a lower-case word is part of a path, a URL, a scope, a command, or a pattern that matches one of these. */
 const isInPath = (before: string, after: string): boolean =>
   /[-/@=:|／]$|\b(?:run|run -s|Usage:) $/.test(before) ||
+  (/`$/.test(before) && /^ (?:add|create|import)\b/.test(after)) ||
   /^(?:[-/@|%／]|\\[./\\-])/.test(after) ||
   fileName.test(after);
 
@@ -31,7 +32,8 @@ const styleOf = (word: string, before: string, after: string, kind: Kind): keyof
   if (kind === 'code' || isPart) return 'camel';
   if (isInPath(before, after)) return 'kebab';
   if (/\w\.$/.test(before) || /^\.\w/.test(after)) return 'camel';
-  if (/["'`.]$/.test(before) && /^["'`]/.test(after)) return 'kebab';
+  if (/`$/.test(before) && /^`/.test(after)) return 'camel';
+  if (/["'.]$/.test(before) && /^["'`]/.test(after)) return 'kebab';
   const isKey = /(?:\n *|[{,] )$/.test(before) && /^:\s/.test(after);
   return isKey || (/[([{]$/.test(before) && /^[)\]},]/.test(after)) ? 'camel' : 'spaced';
 };
