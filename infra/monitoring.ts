@@ -7,8 +7,8 @@ import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
-import { Queue } from 'aws-cdk-lib/aws-sqs';
-import { Construct, type IConstruct } from 'constructs';
+import { type IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import { faults, keysNotFetched, outcomes, refusals, storeAttempts, storeTimes } from './log-metrics.ts';
 import { grants } from './operations.ts';
@@ -32,17 +32,15 @@ export class Monitoring extends Construct {
 
   constructor(scope: Construct, id: string, parts: Parts, alarmEmail: string | undefined) {
     super(scope, id);
-    const { stackName, region, node } = Stack.of(this);
+    const { stackName, region } = Stack.of(this);
     this.#action = new SnsAction(this.#addTopic(alarmEmail));
     const rows = [
       this.#add(ofApi(parts.api)),
       this.#add(ofAuthorizer(parts.authorizer), parts.authorizer.node.id, parts.authorizer),
       ...parts.operations.map((operation) => this.#add(ofOperation(operation), operation.node.id, operation)),
       [...this.#add(ofAccount()), ...parts.tables.flatMap(({ table, prefix }) => this.#add(ofTable(table), prefix))],
-      ...node
-        .findAll()
-        .map((each) => this.#add(ofQueue(each), each.node.path.slice(node.path.length).replaceAll('/', ''))),
-    ].filter((row) => row.length > 0);
+      ...queuesIn(this).map(({ name, deadLetters }) => this.#add(ofDeadLetters(deadLetters), name)),
+    ];
 
     // A dashboard's name must be unique in the account across all regions, so it contains the region.
     const dashboardName = `${stackName}-Health-${region}`;
@@ -199,10 +197,17 @@ const ofTable = (table: TableV2): Alarms => {
   };
 };
 
-const ofQueue = (construct: IConstruct): Alarms => {
-  const deadLetters = construct instanceof Queue && construct.deadLetterQueue?.queue;
-  if (!deadLetters) return {};
-  const waiting = deadLetters.metricApproximateNumberOfMessagesVisible(maximum);
+/** Lists the stack's queues that have a dead-letter queue. Each name is made of the ids of the constructs around it. */
+const queuesIn = (construct: Construct) => {
+  const { node } = Stack.of(construct);
+  return node.findAll().flatMap((each) => {
+    const deadLetters = each instanceof Queue && each.deadLetterQueue?.queue;
+    return deadLetters ? [{ name: each.node.path.slice(node.path.length).replaceAll('/', ''), deadLetters }] : [];
+  });
+};
+
+const ofDeadLetters = (queue: IQueue): Alarms => {
+  const waiting = queue.metricApproximateNumberOfMessagesVisible(maximum);
   return { DeadLetters: above(0, waiting, soon, 'A message could not be handled.') };
 };
 

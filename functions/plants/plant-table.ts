@@ -21,7 +21,7 @@ export class PlantTooLarge extends Error {}
 export type Outcome = 'created' | 'repeated' | 'stored';
 
 /**
- * Adds a plant to a table whose partition key is `id`.
+ * Adds a plant to the table, unless a different one has its id.
  * @throws PlantConflict, PlantTooLarge, as `assertStorable` and `callStore`
  * @example await addPlant(openTable('plants'), toItem({ id: 7, name: 'Moss' }), { signal, storeCalls: [] })
  */
