@@ -16,7 +16,6 @@ const rules = {
   scopeClaims: fromEnvironment('SCOPE_CLAIM').split(','),
 };
 
-/** @throws Error if the issuer's keys cannot be fetched */
 export const handler = async (event: APIGatewayRequestAuthorizerEventV2): Promise<AuthorizerResult> => {
   const gatewayRequestId = event.requestContext.requestId;
   const verdict = await verdictOn(event).catch((error: Error) => {

@@ -24,7 +24,6 @@ export const errors = [
   [PlantTooLarge, { status: 413, error: 41301, message: 'the plant must be at most 400 KB' }],
 ] as const;
 
-/** @throws the errors of `addPlant` */
 export const createPlant = async (table: Table, newPlant: NewPlant, request: OngoingRequest) => {
   const item = toItem(newPlant);
   return { outcome: await addPlant(table, item, request), plant: toPlant(item) };

@@ -127,10 +127,8 @@ const lasting: Timing = { period: Duration.minutes(5), evaluationPeriods: 3 };
 
 type Watched = cloudwatch.Metric | cloudwatch.MathExpression;
 type Alarm = { limit: number; metric: Watched; timing: Timing; means: string; rollsBack?: boolean };
-/** Alarms by kind, which is a heading of the runbook. */
 type Alarms = Record<string, Alarm>;
 
-/** An alarm that goes off if `metric` is above `limit` in each of the last periods. */
 const above = (limit: number, metric: Watched, timing: Timing, means: string) => ({ limit, metric, timing, means });
 
 const sum = { statistic: cloudwatch.Stats.SUM };

@@ -24,7 +24,6 @@ export const listTables = () =>
     return { id, prefix, output, variable: output.replaceAll(/\B[A-Z]/g, '_$&').toUpperCase(), Table: tables[id] };
   });
 
-/** What a function may do to which table. */
 export type Grants = Readonly<Partial<Record<TableId, readonly `dynamodb:${TableOperation}`[]>>>;
 
 /** The only DynamoDB operations that the function of each API operation may call. */
@@ -33,7 +32,6 @@ export const grants: Readonly<Record<OperationId, Grants>> = {
   createPlant: { Plants: ['dynamodb:UpdateItem'] },
 };
 
-/** The properties of an operation in functions/generated/contract.ts that the stack reads. */
 type Declared = {
   method: keyof typeof HttpMethod;
   path: string;

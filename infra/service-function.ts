@@ -27,7 +27,6 @@ type BundledFunctionProps = Pick<Settings, 'stage' | 'tracing'> & {
 export class BundledFunction extends lambda.Function {
   readonly log: ServiceLog;
   readonly entry: string;
-  /** CDK declares the time-out as optional, but this class always sets it. */
   declare readonly timeout: Duration;
 
   constructor(scope: Construct, id: string, props: BundledFunctionProps) {
@@ -129,7 +128,6 @@ export class ServiceFunction extends BundledFunction {
   }
 }
 
-/** @returns `folder` */
 const writeBundle = (entry: string, folder: string): string => {
   const file = path.join(folder, 'index.js');
   // The asset is the whole folder, so it must not have files of an earlier synthesis or of somebody else.

@@ -77,7 +77,6 @@ const schema = z
 type Context = z.infer<typeof schema>;
 type Key = keyof Context;
 
-/** The settings that the CDK context may have. No other key can be read. */
 export const keys = Object.keys(schema.shape) as Key[];
 
 /** The keys with neither `@` nor `:` that the CDK itself reads or writes. */
@@ -147,7 +146,6 @@ export type Stage = 'prod' | 'dev' | `dev-${string}`;
 
 export type Settings = ReturnType<typeof readSettings>;
 
-/** The OpenID Connect issuer whose access tokens the API accepts. */
 export type TrustedIssuer = NonNullable<Settings['externalIssuer']>;
 
 export type Domain = NonNullable<Settings['domain']>;
@@ -166,7 +164,6 @@ export const readSettings = (node: Node) => {
     externalIssuer: issuerOf(context),
     /** The limits above which API Gateway answers 429: requests per second (rate), and requests in a burst. */
     throttle: { rateLimit, burstLimit },
-    /** The origins whose pages may call the API from a browser (CORS). */
     allowOrigins,
     domain: domainOf(context),
     /** Who gets the mail of alarms. If undefined, nobody does. */

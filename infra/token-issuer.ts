@@ -15,7 +15,6 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
   /** Cognito's access tokens have no `aud`, so the authorizer must not check it. */
   readonly audience = 'none';
   readonly scopeClaim = 'scope';
-  /** Outputs of the stack. */
   readonly outputs: { TokenUrl: string; ClientId: string; UserPoolId: string };
 
   /** @throws ConfigurationError if a Cognito resource server cannot have these scopes */

@@ -41,7 +41,6 @@ export class VersionRole extends iam.Role {
   }
 }
 
-/** Hashes what a role allows, and to whom. */
 const hashOf = (role: iam.CfnRole): string => {
   const { assumeRolePolicyDocument, managedPolicyArns, permissionsBoundary, policies } = role;
   const allowed = role.stack.resolve([assumeRolePolicyDocument, managedPolicyArns, permissionsBoundary, policies]);

@@ -60,7 +60,6 @@ const assertNotExpired = ({ payload: { exp = 0 } }: { payload: JwtPayload }): vo
   if (exp <= Date.now() / 1000) throw new JwtExpiredError('The token has expired', exp);
 };
 
-/** Scopes are the words of a string, or the elements of a list of strings. */
 const grantedScopes = (claims: JwtPayload, names: readonly string[]): string[] => {
   const scopes = names.flatMap((name) => {
     const claim: unknown = Object.hasOwn(claims, name) ? claims[name] : undefined;

@@ -44,7 +44,6 @@ const log = ({ status, error }: CatalogueEntry, thrown: unknown, more: object): 
   else console.error(failure());
 };
 
-/** `requestId` is for AWS Support. */
 type ServiceMetadata = { httpStatusCode?: number; attempts?: number; requestId?: string };
 
 /** Describes an error and up to three nested causes, without any content of the request. */

@@ -14,7 +14,6 @@ export const attribute = (value: NonNullable<unknown> | null): AttributeValue =>
   return { M: Object.fromEntries(Object.entries(value).map(([name, field]) => [name, attribute(field)])) };
 };
 
-/** For a field that may be left out. */
 export const optional = (value: unknown): AttributeValue | undefined =>
   value === undefined ? undefined : attribute(value as NonNullable<unknown> | null);
 

@@ -18,7 +18,6 @@ export const operationEvent = (operation: OperationId, check: Check, requestId: 
   };
 };
 
-/** A bigint becomes a number with all its digits. */
 export const toJson = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? JSON.rawJSON(String(part)) : part));
 

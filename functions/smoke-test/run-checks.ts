@@ -8,7 +8,6 @@ import { authorizerEvent, forgedToken, operationEvent, toJson } from './events.t
 /** For each function, the ARN of the version to test. */
 export type Versions = Record<OperationId | 'authorizer', string>;
 
-/** Returns what is wrong with an answer, or undefined. */
 type ProblemOf = (answer: Answer) => string | undefined;
 
 type Run = { versions: Versions; issuer: string; requestId: string; invoke: Invoke };
@@ -40,7 +39,6 @@ export const runChecks = async ({ versions, issuer, requestId, invoke }: Run): P
 
 type Named = [name: string, check: Check];
 
-/** An operation has at least one check. */
 const listed = (checks: Checks) =>
   Object.entries<Record<string, Check>>(checks).map(
     ([of, named]) => [of as OperationId, Object.entries(named) as [Named, ...Named[]]] as const,
