@@ -127,14 +127,16 @@ const readPlant = (bytes: Buffer): object | string => {
 };
 
 /**
- * Makes JSON.parse return an integer as a bigint, because a large integer would be rounded as a number.
- * @throws RangeError for a number with a fraction or an exponent that JSON.parse turned into an integer or ±Infinity,
- * because it may have been rounded
+ * Makes JSON.parse return an integer in digits as a bigint, because a large integer would be rounded as a number.
+ * @throws RangeError if another spelling of an integer, such as 9007199254740993.0, loses a digit, or becomes ±Infinity
  */
 const exactNumber = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown => {
   if (typeof value !== 'number') return value;
   if (/^-?\d+$/.test(source)) return BigInt(source);
-  if (Number.isInteger(value) || !Number.isFinite(value))
-    throw new RangeError(`the number ${source} may be rounded: write an integer in digits only`);
-  return value;
+  const isFraction = Number.isFinite(value) && !Number.isInteger(value);
+  if (isFraction || significantDigits(source) === significantDigits(String(value))) return value;
+  throw new RangeError(`the number ${source} would be rounded: write an integer in digits only`);
 };
+
+/** Returns 12 for 12, 12.0, -1.20e1 and 0.012; empty for zero and Infinity. */
+const significantDigits = (number: string): string => number.replaceAll(/e.*|\D/gi, '').replaceAll(/^0+|0+$/g, '');

@@ -79,7 +79,21 @@ test('an import skips comments, which begin with #, and all lines before the giv
   ]);
 });
 
-const digitsOnly = (number: string): string => `the number ${number} may be rounded: write an integer in digits only`;
+test.each([
+  ['12.0', 12],
+  ['-1.20E+1', -12],
+  ['1e3', 1000],
+  ['1e20', 1e20],
+  ['1e23', 1e23],
+  ['9007199254740992.0', 2 ** 53],
+  ['0.0e-999', 0],
+  ['0.1e-6', 1e-7],
+])('an import reads %s, which loses no digit as a number', async (number, value) => {
+  const { created } = await importText(`{"price":${number}}`);
+  expect(created).toEqual([{ price: value }]);
+});
+
+const digitsOnly = (number: string): string => `the number ${number} would be rounded: write an integer in digits only`;
 
 test.each([
   ['has no closing brace', '{"id":1', 'the line is not JSON in UTF-8'],
@@ -87,7 +101,10 @@ test.each([
   ['has 20,000 nested lists', `{"id":${'['.repeat(20_000)}${']'.repeat(20_000)}}`, 'Maximum call stack size exceeded'],
   ['is a list', '[{"id":1}]', 'the line is JSON, but not an object'],
   ['has the number 9007199254740991.4', '{"id":9007199254740991.4}', digitsOnly('9007199254740991.4')],
+  ['has the number 9007199254740993.0', '{"id":9007199254740993.0}', digitsOnly('9007199254740993.0')],
+  ['has the number 12345678901234567890e1', '{"id":12345678901234567890e1}', digitsOnly('12345678901234567890e1')],
   ['has the number 1e400', '{"id":1e400}', digitsOnly('1e400')],
+  ['has the number 1e-400', '{"id":1e-400}', digitsOnly('1e-400')],
 ])('an import does not send a line that %s', async (_, content, message) => {
   const { created, lines } = await importText(content);
   expect(created).toEqual([]);
