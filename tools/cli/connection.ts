@@ -26,14 +26,17 @@ const givenToken = (token = process.env['ACCESS_TOKEN']): string => {
 
 export type Failed = Outcome<unknown, number> & { ok: false };
 
-/** Says in one sentence why an operation failed, with advice if there is any, and the request's id if it is known. */
-export const explain = (id: string, result: Failed, url: string): string =>
-  `${advice(id, result, url)}${result.requestId === undefined ? '' : ` [request ${result.requestId}]`}`;
+/**
+ * Says in one sentence why an operation failed, with advice if there is any, and the request's id if it is known.
+ * @param method the operation's HTTP method
+ */
+export const explain = (id: string, result: Failed, url: string, method = 'POST'): string =>
+  `${advice(id, result, url, method)}${result.requestId === undefined ? '' : ` [request ${result.requestId}]`}`;
 
 /** Statuses of the gateway's error responses after which the same request may succeed later. */
 export const retryableStatuses = [429, 500, 502, 503, 504];
 
-const advice = (id: string, result: Failed, url: string): string => {
+const advice = (id: string, result: Failed, url: string, method: string): string => {
   const { error, message } = result;
   if (error === 'no answer') return `Nothing answers at ${url} (${message}): check --url, or run npm start.`;
   if (error !== 'gateway') return `${id} failed (${error}): ${message}`;
@@ -41,7 +44,9 @@ const advice = (id: string, result: Failed, url: string): string => {
   if ([401, 403, 431].includes(status))
     return `The token was refused at ${url} (${status}): get another one with npm run -s token (for a deployment: npm run -s token -- --stack PlantStore)`;
   if (status === 413) return `${id} failed (413: ${message}): the request is too large.`;
-  if (retryableStatuses.includes(status))
-    return `${id} failed (${status}: ${message}): try again later, which is safe.`;
-  return `No Plant Store answers at ${url} (${status}): check --url.`;
+  if (!retryableStatuses.includes(status)) return `No Plant Store answers at ${url} (${status}): check --url.`;
+  // HTTP defines these methods as idempotent, and the service promises the same of createPlant.
+  const isSafe = id === 'createPlant' || ['GET', 'PUT', 'DELETE'].includes(method);
+  const again = isSafe ? 'try again later, which is safe.' : 'find out if it was done before you try again.';
+  return `${id} failed (${status}: ${message}): ${again}`;
 };

@@ -24,7 +24,7 @@ const program = new Command('npm run -s plant --')
 const call = async (id: OperationId, given: unknown[]): Promise<void> => {
   const { url, client } = connect(program.opts());
   const result: Outcome<unknown, number> = await Reflect.apply(client[id], undefined, given);
-  if (!result.ok) throw new Error(explain(id, result, url));
+  if (!result.ok) throw new Error(explain(id, result, url, operations[id].method));
   // Add what the response lacks, such as the id, so that `plant import` can read the printed line.
   const json = toJson(id === 'createPlant' ? { ...Object(given.at(-1)), ...Object(result.body) } : result.body);
   if (json !== undefined) console.log(printable(json));

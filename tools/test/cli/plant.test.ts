@@ -71,6 +71,8 @@ test('npm run plant has a command for each operation, and one for imports', asyn
   const { stdout } = await plant(['--help']);
   const text = stdout.replaceAll(/\s+/g, ' ');
   for (const operation of Object.keys(operations)) expect(text).toContain(` Calls ${operation}, `);
+  expect(text).toContain(
+  );
   expect(stdout).toMatch(/^ {2}import .*<file>/m);
 });
 
@@ -110,7 +112,22 @@ test.each<[result: Failed, sentence: RegExp]>([
   [gateway(504), /^deleteThing failed \(504: no\): try again later, which is safe\./],
   [gateway(307), /^No Plant Store answers at http:\/\/x \(307\): check --url\./],
 ])('npm run plant explains the failure %j, with the id of the request if there is one', (result, sentence) => {
-  expect(explain('deleteThing', result, 'http://x')).toMatch(sentence);
+  expect(explain('deleteThing', result, 'http://x', 'DELETE')).toMatch(sentence);
+});
+
+const safe = 'try again later, which is safe.';
+const unsafe = 'find out if it was done before you try again.';
+
+test.each([
+  ['createPlant', 'POST', safe],
+  ['getThing', 'GET', safe],
+  ['putThing', 'PUT', safe],
+  ['countThing', 'POST', unsafe],
+  ['changeThing', 'PATCH', unsafe],
+])('after a failure of %s (%s), npm run plant says: %s', (id, method, advice) => {
+  expect(explain(id, gateway(503), 'http://x', method)).toBe(
+    `${id} failed (503: no): ${advice} [request ${requestId}]`,
+  );
 });
 
 describe('plant import', () => {
