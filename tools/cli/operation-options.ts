@@ -1,8 +1,16 @@
-/** The command-line options of an operation: one for each parameter, and one for each field of the body. */
+/** The command of an operation, and its options: one for each parameter, and one for each field of the body. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseJson } from '../../packages/client/json.ts';
 import type { Operation } from '../../packages/client/request.ts';
 import { matching } from '../start/terminal.ts';
+
+/** Names an operation's command by the first word of the id, or by all words if another command has that one. */
+export const commandName = (id: string, ids: string[]): string => {
+  const firstWord = (each: string): string => each.replace(/[A-Z].*/, '');
+  const words = ['add', 'import', ...ids.map(firstWord)];
+  const isUnique = words.filter((word) => word === firstWord(id)).length === 1;
+  return isUnique ? firstWord(id) : id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+};
 
 /**
  * Adds an operation's options to its command. A parameter and a field of the same name share an option. If the contract
@@ -16,10 +24,17 @@ export const addOptions = (command: Command, { parameters, body, requires = [] }
   const values: Record<string, unknown> = {};
   const byName = new Map([...parameters, ...fields].map((each) => [each.name, each]));
   for (const [name, { type, required = false }] of byName) {
-    const parse = parsers[type];
-    const description = [parse ? '' : type, required ? 'required' : ''].filter(Boolean).join(', ');
-    const option = new Option(`--${optionName(name)} <${parse ? type : 'json'}>`, description);
-    option.argParser((text: string) => Reflect.set(values, name, (parse ?? json)(text)));
+    const parse = parsers[type] ?? json;
+    let flag = optionName(name);
+    while (command.options.some(({ long }) => long === `--${flag}`)) flag += '-2';
+    const description = [
+      flag === name ? '' : `for ${name}`,
+      parse === json ? type : '',
+      parse === textOrNull ? 'null is null; text in double quotes, such as "null", is read as JSON' : '',
+      required ? 'required' : '',
+    ];
+    const option = new Option(`--${flag} <${parse === json ? 'json' : type}>`, description.filter(Boolean).join(', '));
+    option.argParser((text: string) => Reflect.set(values, name, parse(text)));
     command.addOption(option.makeOptionMandatory(required));
   }
   // The client takes from the values only what the contract lists.
@@ -27,7 +42,7 @@ export const addOptions = (command: Command, { parameters, body, requires = [] }
 };
 
 /** Every command has the options --url, --token and --help, and some characters have a meaning for Commander. */
-const optionName = (name: string): string =>
+export const optionName = (name: string): string =>
   name.replace(/^(?=(?:url|token|help)$)/, 'field-').replaceAll(/[\s,|=<>[\]]/g, '-');
 
 const integer = matching(/^-?\d+$/, 'It must be an integer.', BigInt);
@@ -39,4 +54,20 @@ const json = (text: string): unknown => {
   return value;
 };
 
-const parsers: Record<string, typeof json> = { string: String, integer, int64: integer, number: json, boolean: json };
+const number = matching(
+  /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i,
+  'It must be a number, such as 12, -1.5 or 1e3.',
+  json,
+);
+const boolean = matching(/^(?:true|false)$/, 'It must be true or false.', json);
+
+/** Takes any text as it is, except `null` and JSON strings: the text "null" is written with its quotes. */
+const textOrNull = (given: string): unknown => {
+  const value = parseJson(given);
+  return value === null || typeof value === 'string' ? value : given;
+};
+
+const parsers: Record<string, typeof json> = {
+  ...{ string: String, integer, int64: integer, number, boolean },
+  ...{ 'string or null': textOrNull, 'null or string': textOrNull },
+};

@@ -9,7 +9,7 @@ import { toJson } from '../../packages/client/json.ts';
 import { matching, printable, runCommand } from '../start/terminal.ts';
 import { connect, explain } from './connection.ts';
 import { importPlants } from './import-plants.ts';
-import { addOptions } from './operation-options.ts';
+import { addOptions, commandName } from './operation-options.ts';
 
 const url = matching(/^https?:\/\/./, 'It must be a URL such as https://host.example', String);
 const lineNumber = matching(/^[1-9]\d{0,14}$/, 'It must be the number of a line, from 1.', Number);
@@ -31,15 +31,14 @@ const call = async (id: OperationId, given: unknown[]): Promise<void> => {
 };
 
 const ids = Object.keys(operations) as OperationId[];
-const firstWord = (id: string): string => id.replace(/[A-Z].*/, '');
-const words = ['add', 'import', ...ids.map(firstWord)];
 
 for (const id of ids) {
-  const isUnique = words.filter((word) => word === firstWord(id)).length === 1;
-  const command = program
-    .command(isUnique ? firstWord(id) : id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`))
-    .description(`Calls ${id}, and prints the response as JSON.`);
-  if (id === 'createPlant') command.alias('add');
+  const isCreate = id === 'createPlant';
+  const what = isCreate
+    ? 'the fields that were sent and the response as one JSON line, which import reads'
+    : 'the response as JSON';
+  const command = program.command(commandName(id, ids)).description(`Calls ${id}, and prints ${what}.`);
+  if (isCreate) command.alias('add');
   const given = addOptions(command, operations[id]);
   command.action(() => call(id, given()));
 }

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { toJson } from '../../../packages/client/json.ts';
 import { type Operation, requestOf } from '../../../packages/client/request.ts';
-import { addOptions } from '../../cli/operation-options.ts';
+import { addOptions, commandName, optionName } from '../../cli/operation-options.ts';
 
 const base = { method: 'PUT', path: '/things/{id}', responses: [], errorCodes: [] };
 const id = { name: 'id', in: 'path', type: 'int64', required: true } as const;
@@ -21,6 +21,8 @@ const body = {
   'two words': 'string',
   body: 'string',
   url: 'string',
+  'field-url': 'string',
+  'two-words': 'string',
   __type: 'any',
 };
 const putThing = { ...base, parameters: [id], body, requires: ['id', 'name'] };
@@ -48,11 +50,16 @@ test.each<[args: string[], sent: object]>([
   [['--items', '[{"id":-9223372036854775808,"price":1.5}]'], { items: [{ id: -9223372036854775808n, price: 1.5 }] }],
   [['--note', 'null'], { note: null }],
   [['--note', '"null"'], { note: 'null' }],
+  [['--note', 'hello'], { note: 'hello' }],
+  [['--note', '12'], { note: '12' }],
+  [['--note', '"half'], { note: '"half' }],
   [['--best-before', '2027', '--bestBefore', ''], { 'best-before': '2027', bestBefore: '' }],
   [['--no-frost', 'true'], { 'no-frost': true }],
   [['--two-words', '--x y'], { 'two words': '--x y' }],
+  [['--two-words', 'a', '--two-words-2', 'b'], { 'two words': 'a', 'two-words': 'b' }],
   [['--body', '{}'], { body: '{}' }],
   [['--field-url', 'https://thing.example'], { url: 'https://thing.example' }],
+  [['--field-url-2', 'x'], { 'field-url': 'x' }],
   [['--__type', '{"a":[]}'], { __type: { a: [] } }],
 ])('the options %j become the fields %o of the body', (args, sent) => {
   const body = toJson({ id: -7n, name: 'null', ...sent });
@@ -63,7 +70,12 @@ test.each<[args: string[], message: string]>([
   [[], "required option '--id <int64>' not specified"],
   [['--id', '7'], "required option '--name <string>' not specified"],
   [['--id', '1.5'], "option '--id <int64>' argument '1.5' is invalid. It must be an integer."],
-  [['--weight', 'heavy'], "option '--weight <number>' argument 'heavy' is invalid. It must be JSON, such as 1.5, true"],
+  [
+    ['--weight', 'heavy'],
+    "option '--weight <number>' argument 'heavy' is invalid. It must be a number, such as 12, -1.5 or 1e3.",
+  ],
+  [['--weight', '[1]'], "option '--weight <number>' argument '[1]' is invalid. It must be a number"],
+  [['--isToxic', '1'], "option '--isToxic <boolean>' argument '1' is invalid. It must be true or false."],
   [['--items', '[1'], "option '--items <json>' argument '[1' is invalid. It must be JSON, such as"],
 ])('the options %j are refused: %s', (args, message) => {
   expect(parse(putThing, ...args)).toContain(`error: ${message}`);
@@ -91,4 +103,42 @@ test("the help of a command says which options are required, and each option's t
   const help = command.helpInformation();
   for (const line of [/--id <int64> +required$/m, /--size <integer>$/m, /--items <json> +object\[\]$/m])
     expect(help).toMatch(line);
+});
+
+test('the help says how to write null, and which field an option with another name is for', () => {
+  const command = new Command().configureHelp({ helpWidth: 200 });
+  addOptions(command, putThing);
+  const help = command.helpInformation();
+  for (const line of [
+    /--note <string or null> +null is null; text in double quotes, such as "null", is read as JSON$/m,
+    /--field-url <string> +for url$/m,
+    /--field-url-2 <string> +for field-url$/m,
+  ])
+    expect(help).toMatch(line);
+});
+
+test.each([
+  ['name', 'name'],
+  ['two words', 'two-words'],
+  ['url', 'field-url'],
+  ['urls', 'urls'],
+])('optionName says that the option for %s is --%s, if no other field has that option', (name, option) => {
+  expect(optionName(name)).toBe(option);
+});
+
+test.each([
+  [
+    ['createThing', 'deleteThing'],
+    ['create', 'delete'],
+  ],
+  [
+    ['createThing', 'createThingPart', 'getThing'],
+    ['create-thing', 'create-thing-part', 'get'],
+  ],
+  [
+    ['addThing', 'importThings'],
+    ['add-thing', 'import-things'],
+  ],
+])('the operations %j have the commands %j, none of which is `add` or `import`', (ids, commands) => {
+  expect(ids.map((id) => commandName(id, ids))).toEqual(commands);
 });

@@ -72,6 +72,7 @@ test('npm run plant has a command for each operation, and one for imports', asyn
   const text = stdout.replaceAll(/\s+/g, ' ');
   for (const operation of Object.keys(operations)) expect(text).toContain(` Calls ${operation}, `);
   expect(text).toContain(
+    ' Calls createPlant, and prints the fields that were sent and the response as one JSON line, ',
   );
   expect(stdout).toMatch(/^ {2}import .*<file>/m);
 });
