@@ -21,7 +21,7 @@ import {
   type Template,
   withoutHashes,
 } from './diff/template.ts';
-import { allowable, verdictOn } from './diff/verdict.ts';
+import { allowable, explainRename, verdictOn } from './diff/verdict.ts';
 import { checkOut, sharedWithMain } from './project-copy.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -88,21 +88,9 @@ const compareContracts = (base: string): Finding[] => {
   );
 };
 
-const nameIn = (folder: string): string => JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')).name;
-
-/**
- * Explains the difference to a commit from before the project was renamed: a comparison would list every resource.
- * @returns undefined if the project has the same name, or the same stack
- */
-const explainRename = (ref: string, base: string, before: Stacks, after: Stacks): string | undefined => {
-  const [then, now] = [nameIn(base), nameIn(root)];
-  if (then === now || [...after.keys()].some((name) => before.has(name))) return undefined;
-  const [old, own] = [before, after].map((stacks) => [...stacks.keys()].join(' and '));
-  return (
-    `Nothing is compared: ${ref} is from before the project was renamed from ${then} to ${now}, and its stack, table ` +
-    `and functions had other names. A deployment would create ${own} beside ${old}, which would stay as it is. If ` +
-    `${old} was never deployed, compare with a commit after the renaming.`
-  );
+const readProject = (folder: string, stacks: Stacks) => {
+  const { name } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as { name: string };
+  return { name, stacks: [...stacks.keys()] };
 };
 
 /** Prints what the change from a commit would do. @returns false if it would do something that is not allowed */
@@ -122,7 +110,7 @@ const compare = async (parent: string): Promise<boolean> => {
   // Wait for both, so that neither writes into a removed folder. If both fail, the first error is thrown.
   await Promise.allSettled(synthesized);
   const [after, before] = await Promise.all(synthesized);
-  const renamed = explainRename(ref, checkout.folder, before, after);
+  const renamed = explainRename(ref, readProject(checkout.folder, before), readProject(root, after));
   if (renamed !== undefined) {
     console.log(printable(renamed));
     return false;

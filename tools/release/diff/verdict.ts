@@ -28,3 +28,21 @@ export const verdictOn = (findings: Finding[], allowed: string[]) => {
     isGood: rules.every(isAllowed),
   };
 };
+
+/** The name of the project at a commit, and the names of its stacks. */
+type Project = { name: string; stacks: string[] };
+
+/**
+ * Explains the difference to a commit from before the project was renamed: a comparison would list every resource.
+ * @returns undefined if the project has the same name, or the same stack
+ */
+export const explainRename = (ref: string, then: Project, now: Project): string | undefined => {
+  if (then.name === now.name || now.stacks.some((name) => then.stacks.includes(name))) return undefined;
+  const [old, own] = [then, now].map(({ stacks }) => stacks.join(' and '));
+  return (
+    `Nothing is compared: ${ref} is from before the project was renamed from ${then.name} to ${now.name}, and its ` +
+    `stack, table and functions had other names. A deployment would create ${own} beside ${old}, which would stay as ` +
+    `it is. If ${old} was never deployed, compare with a commit after the renaming. In the pull request that renames, ` +
+    'an administrator merges past this check.'
+  );
+};

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Finding, functionsWithNewCode, withoutHashes } from '../../../release/diff/template.ts';
-import { advice, verdictOn } from '../../../release/diff/verdict.ts';
+import { advice, explainRename, verdictOn } from '../../../release/diff/verdict.ts';
 
 const found = (...rules: Finding['rule'][]): Finding[] => rules.map((rule) => ({ rule, what: `What ${rule} says.` }));
 
@@ -23,6 +23,22 @@ test.each<Finding['rule']>(['loss', 'open-route', 'contract'])(
     expect(lines.includes(advice)).toBe(rule === 'contract');
   },
 );
+
+const shop = { name: 'shop', stacks: ['Shop'] };
+
+test('npm run diff says what to do about a commit from before a rename: in a pull request, merge past the check', () => {
+  const sentences = explainRename('HEAD^1', shop, { name: 'pub', stacks: ['Pub', 'PubOidc'] });
+  expect(sentences).toMatch(/^Nothing is compared: HEAD\^1 is from before the project was renamed from shop to pub, /);
+  expect(sentences).toContain(' would create Pub and PubOidc beside Shop, which would stay as it is.');
+  expect(sentences).toMatch(/ In the pull request that renames, an administrator merges past this check\.$/);
+});
+
+test.each([
+  ['the project has the same name', { ...shop, stacks: ['Other'] }],
+  ['a stack has the same name', { name: 'pub', stacks: ['Pub', 'Shop'] }],
+])('npm run diff compares as usual if %s', (_, now) => {
+  expect(explainRename('HEAD', shop, now)).toBeUndefined();
+});
 
 test("npm run diff reports a function's new code once, and ignores the hashes that change with the code", () => {
   const template = (digit: string) => ({
