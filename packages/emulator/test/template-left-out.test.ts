@@ -80,7 +80,7 @@ describe('with leaveOut, readTemplate', () => {
     expect(leftOut).toEqual([{ resource: name, reason: 'only AWS knows its value' }]);
   });
 
-  test('leaves out what would invoke a function but from the API', () => {
+  test('leaves out resources that would invoke a function without the API', () => {
     const { leftOut } = read({ Added: resource('AWS::SNS::Subscription', { Endpoint: arnOf('Shop') }) });
     const reason = 'it would invoke Shop (AWS::Lambda::Function), and functions get events from the HTTP API only';
     expect(leftOut).toEqual([{ resource: 'Added (AWS::SNS::Subscription)', reason }]);
@@ -108,10 +108,17 @@ describe('with leaveOut, readTemplate', () => {
 
   test.each([
     ['Orders', { ResourcePolicy: {} }, 'its ResourcePolicy is not supported'],
+    ['ShopRole', { Unknown: 1 }, 'ShopRole (AWS::IAM::Role) cannot be served here: its Unknown is not supported'],
+    ['GuardRole', { Unknown: 1 }, 'GuardRole (AWS::IAM::Role) cannot be served here: its Unknown is not supported'],
     ['ShopIntegration', { IntegrationSubtype: 'SQS-SendMessage' }, 'its IntegrationSubtype is not supported'],
     ['Shop', { Environment: { Variables: { POOL: arnOf('Pool') } } }, 'User pools are not emulated'],
     ['Shop', { Environment: { Variables: { NAME: { Ref: 'nothing' } } } }, 'refers to nothing, which is unknown here'],
   ])('refuses %s with %j', (id, properties, reason) => {
     expect(() => read({}, { [id]: properties })).toThrow(reason);
+  });
+
+  test('refuses a role with a Condition, if a function that a route needs has it', () => {
+    const conditional = { ShopRole: { ...role({}), Condition: 'Always' } };
+    expect(() => read(conditional)).toThrow('ShopRole (AWS::IAM::Role) cannot be served here: the condition Always');
   });
 });
