@@ -1,9 +1,20 @@
 /** Corrects dynalite where it behaves unlike DynamoDB: replaces functions that dynalite finds in its own module. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import database, { type Callback, type Database, type Lock, type Method, type Release } from 'dynalite/db/index.js';
+import validations from 'dynalite/validations/index.js';
 import { isInvalid } from './data-folder.ts';
 
-const { itemSize, checkConditional, create } = database;
+const { itemSize, checkConditional, create, validationError } = database;
+const { checkValidations } = validations;
+
+/** Refuses an empty attribute name at any depth, as DynamoDB does. dynalite itself would store it. */
+validations.checkValidations = (data, ...options) => {
+  if (hasEmptyKey(data)) throw validationError('An attribute name must not be empty.');
+  checkValidations(data, ...options);
+};
+
+const hasEmptyKey = (value: unknown): boolean =>
+  value instanceof Object && Object.entries(value).some(([key, inner]) => key === '' || hasEmptyKey(inner));
 
 /** Counts an item's text in UTF-8 bytes, as DynamoDB does. dynalite itself counts characters. */
 database.itemSize = (item, ...options) => itemSize(withOneCharacterPerByte(item), ...options);

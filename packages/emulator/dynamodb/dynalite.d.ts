@@ -30,7 +30,14 @@ declare module 'dynalite/db/index.js' {
   const database: {
     create: (options: unknown) => Store;
     itemSize: (item: unknown, ...options: unknown[]) => number;
+    /** Makes an error that dynalite sends as a ValidationException. */
+    validationError: (message: string) => Error;
     checkConditional: (data: Conditional, item: unknown) => unknown;
   };
   export default database;
+}
+
+declare module 'dynalite/validations/index.js' {
+  const validations: { checkValidations: (data: object, ...options: unknown[]) => void };
+  export default validations;
 }

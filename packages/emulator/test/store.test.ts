@@ -177,6 +177,31 @@ describe('the embedded store', () => {
     expect(await put(store, { name: { S: `${name}x` } })).toEqual([400, expect.stringContaining('Item size')]);
   });
 
+  const nameless = { M: { '': { S: 'x' } } };
+  const setTo = (value: object) => ({
+    TableName: 'Items',
+    Key: id,
+    UpdateExpression: 'SET box = :v',
+    ExpressionAttributeValues: { ':v': value },
+  });
+
+  test.each<[operation: string, body: object]>([
+    ['PutItem', { TableName: 'Items', Item: { ...id, box: nameless } }],
+    ['PutItem', { TableName: 'Items', Item: { ...id, box: { L: [{ M: { inner: nameless } }] } } }],
+    ['PutItem', { TableName: 'Items', Item: { ...id, '': { S: 'x' } } }],
+    ['BatchWriteItem', { RequestItems: { Items: [{ PutRequest: { Item: { ...id, box: nameless } } }] } }],
+    ['UpdateItem', setTo(nameless)],
+  ])('refuses an empty attribute name, as DynamoDB does: %s %j', async (operation, body) => {
+    const refused = expect.stringContaining('#ValidationException');
+    expect(await send(await open([items]), operation, body)).toEqual([400, refused]);
+  });
+
+  test('accepts empty text, an empty map and an attribute named M', async () => {
+    const store = await open([items]);
+    expect(await put(store, { M: { S: '' }, box: { M: { M: { M: {} } } } })).toEqual([200, '{}']);
+    expect(await send(store, 'UpdateItem', setTo({ M: { a: { S: '' } } }))).toEqual([200, '{}']);
+  });
+
   const list = (...texts: string[]) => ({ L: texts.map((S) => ({ S })) });
   const box = { M: { size: { N: '1' }, colours: { SS: ['red', 'blue'] }, parts: { L: [{ M: { cm: { N: '3' } } }] } } };
   const sameBox = {
