@@ -186,8 +186,8 @@ export type ServedType = keyof typeof served;
 export type ReadProperty<T extends ServedType> = (typeof served)[T]['read'][number];
 
 /**
- * The resource types that have no effect in the emulator. A property that the emulator evaluates must not refer to a
- * resource of one of these types.
+ * The resource types that have no effect in the emulator. A property that the emulator evaluates may refer to a resource
+ * of one of these types only with `leaveOut`, and then gets a made-up value.
  */
 export const withoutEffect: ReadonlySet<string> = new Set([
   'AWS::CDK::Metadata',
@@ -207,8 +207,8 @@ export const withoutEffect: ReadonlySet<string> = new Set([
   'AWS::Logs::MetricFilter',
   'AWS::Logs::QueryDefinition',
   'AWS::Route53::RecordSet',
-  // An SNS topic has no effect, because nothing sends to it here: functions cannot get its ARN, no alarm goes off,
-  // nothing is rolled out, and no function is invoked asynchronously.
+  // An SNS topic has no effect, because nothing sends to it here: functions get at most a made-up ARN, no alarm goes
+  // off, nothing is rolled out, and no function is invoked asynchronously.
   'AWS::SNS::Subscription',
   'AWS::SNS::Topic',
   'AWS::SNS::TopicPolicy',
