@@ -1,5 +1,5 @@
 /**
- * `npm run -s plant -- create --id 7 --name 'Swiss cheese plant'` calls createPlant of the running local service, or of
+ * `npm run -s plant -- create --id 7 --name Ann` calls createPlant of the running local service, or of
  * the service at `--url`. Each operation has a command, and `import` adds the plants in a file.
  */
 import { Command } from 'commander';

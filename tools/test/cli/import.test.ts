@@ -146,10 +146,10 @@ test.each<[Failed]>([
 
 const failedLine = (number: number) => {
   const failure = { error: 40901, message: 'vergeben für immer' };
-  return { source: 'plants.ndjson', number, bytes: Buffer.from('Löwenzahn\n'), failure };
+  return { source: 'plants.ndjson', number, bytes: Buffer.from('Jürgen\n'), failure };
 };
 const texts = (...numbers: number[]) =>
-  numbers.map((number) => `# plants.ndjson:${number} (40901): vergeben für immer\nLöwenzahn\n`).join('');
+  numbers.map((number) => `# plants.ndjson:${number} (40901): vergeben für immer\nJürgen\n`).join('');
 
 /** Starts an import whose file of failed lines already contains lines of an earlier import. */
 const importAgain = async (earlier = texts(1, 2)) => {
@@ -222,8 +222,8 @@ test('a failed line is added to the file of failed lines below the last line, ev
 test.each([
   [false, ''],
   [false, texts(1)],
-  [true, '{"id":7,"name":"Moss"}\n'],
-  [true, '# my plants\n{"id":7,"name":"Moss"}\n'],
+  [true, '{"id":7,"name":"Ann"}\n'],
+  [true, '# my plants\n{"id":7,"name":"Ann"}\n'],
 ])(
   'isForeign (whether a user, not an import, wrote this .failed.ndjson file) is %j for a file with the content %j',
   async (isForeign, content) => {

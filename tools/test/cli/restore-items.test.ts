@@ -34,7 +34,7 @@ const createSource = (type = tableKey.type, sortKey: KeySchemaElement[] = []) =>
 
 const put = (TableName: string, Item: Item) => client.send(new PutItemCommand({ TableName, Item }));
 
-const item = (id: string, content: Record<string, AttributeValue> = { content: { S: 'Moss' } }): Item => ({
+const item = (id: string, content: Record<string, AttributeValue> = { content: { S: 'old' } }): Item => ({
   ...content,
   ...{ [tableKey.name]: tableKey.type === 'N' ? { N: id } : { S: id } },
 });

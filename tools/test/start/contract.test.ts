@@ -31,11 +31,11 @@ test('the example request resolves references, and escapes a value in the path',
       },
     },
     components: {
-      requestBodies: { Plant: { content: { 'application/json': { example: { tag: 'climber' } } } } },
+      requestBodies: { Plant: { content: { 'application/json': { example: { colour: 'red' } } } } },
       examples: { Name: { value: 'a/b' } },
     },
   };
-  expect(exampleRequest(contract)).toEqual({ method: 'PUT', path: '/plants/a%2Fb', body: '{"tag":"climber"}' });
+  expect(exampleRequest(contract)).toEqual({ method: 'PUT', path: '/plants/a%2Fb', body: '{"colour":"red"}' });
 });
 
 test.each<[what: string, item: object]>([
@@ -59,14 +59,14 @@ describe('the curl command that npm start prints', () => {
       .split('\n');
   };
 
-  const moss = { method: 'POST', path: '/plants', body: '{"id":1,"name":"Tom\'s moss"}' };
+  const post = { method: 'POST', path: '/plants', body: '{"id":1,"name":"Tom\'s"}' };
 
   test.each([undefined, "/srv/Tom's plants"])('sets DATA_DIR for npm if the local service has it: %s', (folder) => {
     vi.stubEnv('DATA_DIR', folder);
     vi.spyOn(process, 'cwd').mockReturnValue("/home/it's me");
-    const [, , , authorization, ...others] = words(curlLine('http://127.0.0.1:3000', moss));
+    const [, , , authorization, ...others] = words(curlLine('http://127.0.0.1:3000', post));
     expect(authorization).toBe(`authorization: Bearer DATA_DIR=${folder ?? ''} --prefix /home/it's me run -s token`);
-    expect(others).toEqual(['-H', 'content-type: application/json', '-d', moss.body]);
+    expect(others).toEqual(['-H', 'content-type: application/json', '-d', post.body]);
   });
 
   test('has each option on a separate line, and quotes the query of a request without a body', () => {

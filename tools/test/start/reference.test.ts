@@ -65,7 +65,7 @@ test('the page at /docs contains examples as text, because Swagger UI would roun
   const id = 2n ** 53n + 1n;
   const get = {
     parameters: [
-      { ...parameter, examples: { one: { value: id }, other: { value: 'Moss' } } },
+      { ...parameter, examples: { one: { value: id }, other: { value: 'Ann' } } },
       { ...parameter, in: 'query', example: [id, true] },
     ],
     requestBody: { content: { 'application/json': { schema, examples: { one: { summary: 'One', value: { id } } } } } },
@@ -78,7 +78,7 @@ test('the page at /docs contains examples as text, because Swagger UI would roun
         parameters: [{ ...parameter, example: '1' }],
         get: {
           parameters: [
-            { ...parameter, examples: { one: { value: '9007199254740993' }, other: { value: 'Moss' } } },
+            { ...parameter, examples: { one: { value: '9007199254740993' }, other: { value: 'Ann' } } },
             { ...parameter, in: 'query', example: ['9007199254740993', 'true'] },
           ],
           requestBody: {
