@@ -27,13 +27,9 @@ export const addOptions = (command: Command, { parameters, body, requires = [] }
     const parse = parsers[type] ?? json;
     let flag = optionName(name);
     while (command.options.some(({ long }) => long === `--${flag}`)) flag += '-2';
-    const description = [
-      flag === name ? '' : `for ${name}`,
-      parse === json ? type : '',
-      parse === textOrNull ? 'null is null; text in double quotes, such as "null", is read as JSON' : '',
-      required ? 'required' : '',
-    ];
-    const option = new Option(`--${flag} <${parse === json ? 'json' : type}>`, description.filter(Boolean).join(', '));
+    const hint = parse === json ? type : parse === textOrNull && nullHint;
+    const description = [flag !== name && `for ${name}`, hint, required && 'required'].filter(Boolean).join(', ');
+    const option = new Option(`--${flag} <${parse === json ? 'json' : type}>`, description);
     option.argParser((text: string) => Reflect.set(values, name, parse(text)));
     command.addOption(option.makeOptionMandatory(required));
   }
@@ -54,12 +50,11 @@ const json = (text: string): unknown => {
   return value;
 };
 
-const number = matching(
-  /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i,
-  'It must be a number, such as 12, -1.5 or 1e3.',
-  json,
-);
+const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i;
+const number = matching(jsonNumber, 'It must be a number, such as 12, -1.5 or 1e3.', json);
 const boolean = matching(/^(?:true|false)$/, 'It must be true or false.', json);
+
+const nullHint = 'null is null; text in double quotes, such as "null", is read as JSON';
 
 /** Takes any text as it is, except `null` and JSON strings: the text "null" is written with its quotes. */
 const textOrNull = (given: string): unknown => {

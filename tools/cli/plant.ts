@@ -1,6 +1,6 @@
 /**
- * `npm run -s plant -- create --id 7 --name Ann` calls createPlant of the running local service, or of
- * the service at `--url`. Each operation has a command, and `import` adds the plants in a file.
+ * `npm run -s plant -- create --id 7 --name Ann` calls createPlant of the running local service, or of the service at
+ * `--url`. Each operation has a command, and `import` adds the plants in a file.
  */
 import { Command } from 'commander';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
@@ -34,9 +34,7 @@ const ids = Object.keys(operations) as OperationId[];
 
 for (const id of ids) {
   const isCreate = id === 'createPlant';
-  const what = isCreate
-    ? 'the fields that were sent and the response as one JSON line, which import reads'
-    : 'the response as JSON';
+  const what = isCreate ? 'what was sent and the response as one JSON line, for import' : 'the response as JSON';
   const command = program.command(commandName(id, ids)).description(`Calls ${id}, and prints ${what}.`);
   if (isCreate) command.alias('add');
   const given = addOptions(command, operations[id]);

@@ -6,11 +6,7 @@ import { Command } from 'commander';
 import { matching, runCommand } from '../start/terminal.ts';
 import { describeRequest, findDeployedRequest, findLocalRequest } from './traced-request.ts';
 
-const requestId = matching(
-  /^[\w+/=-]+$/,
-  'The id must be the value of the header apigw-requestid of a response.',
-  String,
-);
+const requestId = matching(/^[\w+/=-]+$/, 'It must be the header apigw-requestid of a response.', String);
 const dayCount = matching(/^[1-9]\d{0,3}$/, 'The number of days must be a whole number from 1 to 9999.', Number);
 
 const command = new Command('npm run -s request --')

@@ -12,9 +12,7 @@ import { checkTables, restoreItems, type Tables } from './restore-items.ts';
 const tableName = matching(/^[\w.-]{3,255}$/, 'It must be the name of a table.', String);
 
 const command: Command = new Command('npm run -s restore --')
-  .description(
-    'Copies the items of one DynamoDB table that another table lacks. It changes and deletes nothing: run it again if it stops.',
-  )
+  .description('Copies what another DynamoDB table lacks. It changes and deletes nothing: run it again if it stops.')
   .option('--from <table>', 'the restored table', tableName)
   .option('--to <table>', 'the table that gets what it lacks, such as the output TableName', tableName)
   .showHelpAfterError('See: npm run -s restore -- --help')

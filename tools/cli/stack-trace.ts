@@ -9,9 +9,7 @@ import { matching, printable, runCommand } from '../start/terminal.ts';
 const hash = matching(/^[0-9a-f]{64}$/, 'It must be a SHA-256 hash: 64 hexadecimal digits.', String);
 
 const { bundle } = new Command('npm run -s stack-trace --')
-  .description(
-    "Reads lines of a function's log, or a stack trace, on stdin. Prints them with the lines of the sources.",
-  )
+  .description("Prints lines of a function's log, or a stack trace, from stdin, with the lines of the sources.")
   .option('--bundle <sha256>', 'the bundle that ran, if the lines do not name it', hash)
   .showHelpAfterError('See: npm run -s stack-trace -- --help')
   .parse()

@@ -67,27 +67,26 @@ const readOld = (folder: string, ref: string, file: string): Promise<string> =>
 /** Returns the newest commit that HEAD and `main` share, or undefined if git finds none. */
 export const sharedWithMain = async (signal: AbortSignal, project = root): Promise<string | undefined> => {
   for (const main of ['origin/main', 'main']) {
-    const answer = await git(project, ['merge-base', 'HEAD', main], signal).catch(() => undefined);
+    const commit = await git(project, ['merge-base', 'HEAD', main], signal).catch(() => undefined);
     signal.throwIfAborted();
-    if (answer !== undefined) return answer.stdout.trim();
+    if (commit !== undefined) return commit;
   }
   return undefined;
 };
 
-const git = (cwd: string, args: string[], signal: AbortSignal) => promisify(execFile)('git', args, { cwd, signal });
+const git = async (cwd: string, args: string[], signal: AbortSignal): Promise<string> =>
+  (await promisify(execFile)('git', args, { cwd, signal })).stdout.trim();
 
-const findCommit = async (ref: string, project: string, signal: AbortSignal): Promise<string> => {
-  try {
-    return (await git(project, ['rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`], signal)).stdout.trim();
-  } catch (error) {
-    signal.throwIfAborted();
-    const { stderr } = error as { stderr: string };
-    throw new Error(
-      `git does not have the commit ${ref}: ${stderr.trim()}\n` +
-        'git fetch gets what is new, git fetch --unshallow what a shallow clone lacks; a workflow needs fetch-depth: 0.',
-    );
-  }
-};
+const findCommit = (ref: string, project: string, signal: AbortSignal): Promise<string> =>
+  git(project, ['rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`], signal).catch(
+    ({ stderr }: { stderr: string }) => {
+      signal.throwIfAborted();
+      throw new Error(
+        `git does not have the commit ${ref}: ${stderr.trim()}\n` +
+          'git fetch gets what is new, git fetch --unshallow what a shallow clone lacks; a workflow needs fetch-depth: 0.',
+      );
+    },
+  );
 
 /** Runs a command to its end. @throws Error that begins with `failure` and has the command's output if it fails */
 const runIn = async (

@@ -9,9 +9,7 @@ import { sha256Of } from '../start/bundles.ts';
 import { printable, runCommand, withoutHash } from '../start/terminal.ts';
 
 const { stack } = new Command('npm run -s verify --')
-  .description(
-    'Downloads the code of the functions of a deployed stack, and compares it with what the files in this folder make.',
-  )
+  .description('Compares the code that the functions of a deployed stack run with what the files in this folder make.')
   .option('--stack <name>', 'the name of the stack', 'PlantStore')
   .showHelpAfterError('See: npm run -s verify -- --help')
   .parse()

@@ -52,7 +52,6 @@ export const startIssuer = async (scope = allScopes) => {
             audience,
             scope,
             accessTokenFormat: 'jwt',
-            accessTokenTTL: tokenLifetime,
             jwt: { sign: { alg: 'ES256' } },
           }),
         },

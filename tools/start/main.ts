@@ -36,9 +36,7 @@ const start = async (): Promise<void> => {
     const { openInspector } = await import('./inspector.ts');
     say(`Debug in Chrome: devtools://devtools/bundled/js_app.html?v8only=true&ws=${openInspector(debug)}`);
     say('Other debuggers need the address above, which begins with ws://. Whoever knows it can run code as you.');
-    say(
-      'Nothing times out. The bundles differ from those that cdk deploy uploads: not minified, and with source maps.',
-    );
+    say('Nothing times out. Unlike the bundles that cdk deploy uploads, these are readable and have source maps.');
   }
   const port = readPort();
   // Check that the port is free before the slow steps, so that the user learns at once if it is in use.

@@ -71,9 +71,7 @@ test('npm run plant has a command for each operation, and one for imports', asyn
   const { stdout } = await plant(['--help']);
   const text = stdout.replaceAll(/\s+/g, ' ');
   for (const operation of Object.keys(operations)) expect(text).toContain(` Calls ${operation}, `);
-  expect(text).toContain(
-    ' Calls createPlant, and prints the fields that were sent and the response as one JSON line, ',
-  );
+  expect(text).toContain(' Calls createPlant, and prints what was sent and the response as one JSON line, for import.');
   expect(stdout).toMatch(/^ {2}import .*<file>/m);
 });
 

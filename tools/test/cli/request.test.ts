@@ -179,7 +179,7 @@ test("npm run request -- --stack prints a request and all log lines about it, ev
 
 test('npm run request refuses a request id that could change the query', async () => {
   const { code, stderr } = await run(process.execPath, [programs.request, 'a"b']).ended;
-  const sentence = 'The id must be the value of the header apigw-requestid of a response.';
+  const sentence = 'It must be the header apigw-requestid of a response.';
   expect([code, stderr]).toEqual([1, expect.stringContaining(sentence)]);
 });
 
