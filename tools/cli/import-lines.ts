@@ -93,13 +93,11 @@ export async function* readLines(file: AsyncIterable<Buffer>, from = 1): AsyncGe
     return number < from || first === undefined || first === hash ? [] : [{ number, end, bytes }];
   };
   for await (const chunk of file) {
-    const bytes = Buffer.concat([rest, chunk]);
-    let start = 0;
-    for (let next = bytes.indexOf(newline); next !== -1; next = bytes.indexOf(newline, start)) {
-      yield* linesOf(bytes.subarray(start, next + 1));
-      start = next + 1;
+    rest = Buffer.concat([rest, chunk]);
+    for (let next = rest.indexOf(newline); next !== -1; next = rest.indexOf(newline)) {
+      yield* linesOf(rest.subarray(0, next + 1));
+      rest = rest.subarray(next + 1);
     }
-    rest = bytes.subarray(start);
     if (rest.length > maxLineBytes) throw tooLong(number + 1);
   }
   yield* linesOf(rest);
