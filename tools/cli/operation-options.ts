@@ -51,7 +51,12 @@ const json = (text: string): unknown => {
 };
 
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i;
-const number = matching(jsonNumber, 'It must be a number, such as 12, -1.5 or 1e3.', json);
+const number = (text: string): unknown => {
+  // JSON has no Infinity: 1e400 would be sent as null.
+  if (!jsonNumber.test(text) || !Number.isFinite(Number(text)))
+    throw new InvalidArgumentError('It must be a number, such as 12, -1.5 or 1e3.');
+  return parseJson(text);
+};
 const boolean = matching(/^(?:true|false)$/, 'It must be true or false.', json);
 
 const nullHint = 'null is null; text in double quotes, such as "null", is read as JSON';

@@ -70,6 +70,7 @@ test.each<[args: string[], message: string]>([
   [[], "required option '--id <int64>' not specified"],
   [['--id', '7'], "required option '--name <string>' not specified"],
   [['--id', '1.5'], "option '--id <int64>' argument '1.5' is invalid. It must be an integer."],
+  [['--weight', '1e400'], "option '--weight <number>' argument '1e400' is invalid. It must be a number"],
   [
     ['--weight', 'heavy'],
     "option '--weight <number>' argument 'heavy' is invalid. It must be a number, such as 12, -1.5 or 1e3.",
