@@ -40,7 +40,7 @@ const operations = {
       { name: 'id', in: 'path', type: 'int64' },
       { name: 'dry-run', in: 'query', type: 'boolean' },
     ],
-    body: { name: 'string', isToxic: 'boolean', heights: 'number', origin: 'object', serial: 'int64' },
+    body: { name: 'string', isToxic: 'boolean', heights: 'number[]', origin: 'object', serial: 'int64' },
     responses: [
       { status: 200, requires: ['name'], repeats: ['name', 'isToxic', 'heights', 'origin', 'serial'] },
       { status: 201, requires: ['name'], repeats: ['name'] },
@@ -121,11 +121,12 @@ describe('the request of an operation', () => {
 
   test.each<[json: string, id: Id, body: unknown]>([
     ['{"name":"Moss"}', 'changePlant', { colour: 'green', name: 'Moss', isToxic: undefined, toJSON: () => '}' }],
+    ['{"name":"Moss","heights":[1e+21]}', 'updatePlant', { name: 'Moss', heights: [1e21] }],
     ['{"name":"\\ufffd","isToxic":{}}', 'changePlant', { name: '\ufffd', isToxic: {} }],
     ['[{"id":9223372036854775807},true]', 'labelPlants', [{ id: 9223372036854775807n, tags: undefined }, true]],
     ['[null,null]', 'labelPlants', [Number.NaN, ...Array(1)]],
   ])('has only the fields that the contract lists, if it lists them: %s', (json, id, body) => {
-    expect(requestTo(id, {}, body)).toMatchObject({ body: json });
+    expect(requestTo(id, { id: 1 }, body)).toMatchObject({ body: json });
   });
 
   test.each<[what: string, id: Id, parameters: object, body?: unknown]>([
