@@ -23,12 +23,24 @@ vi.mock('node:timers/promises', () => ({
   },
 }));
 
+vi.mock(import('../../functions/smoke-test/checks.ts'), async (actual) => {
+  const { checksFor } = await actual();
+  return { checksFor: vi.fn(checksFor) };
+});
+
 type Answer = Awaited<ReturnType<Parameters<typeof startCodeDeploy>[0]>>;
-type Event = { routeKey: string; headers: Record<string, string>; body?: string; requestContext: object };
+type Event = {
+  routeKey: string;
+  headers: Record<string, string>;
+  pathParameters?: Record<string, string>;
+  body?: string;
+  requestContext: object;
+};
 
 const checks = checksFor(false);
 const [firstCheck] = Object.values<Check>(checks.createPlant) as [Check];
 const usualId = String((firstCheck.body as Content)[tableKey.name]);
+const usualWord = new RegExp(`(?<!\\w)${usualId.replaceAll(/\W/g, '\\$&')}(?!\\w)`);
 const issuer = 'https://issuer.example';
 const names = [...(Object.keys(operations) as OperationId[]), 'authorizer'] as const;
 const arnOf = (name: string) => `arn:aws:lambda:us-east-1:123456789012:function:${name}:7`;
@@ -68,22 +80,26 @@ beforeEach(() => {
 });
 afterEach(() => {
   expect(JSON.stringify(logged)).not.toMatch(/secret|Bearer|eyJ/);
-  expect(JSON.stringify(logged)).not.toContain(usualId);
+  // A short id may stand in a log by chance.
+  if (usualId.length >= 6) expect(JSON.stringify(logged)).not.toMatch(usualWord);
 });
+
+/** Returns the key that an event has in its path or its body, as the kit parses a body. */
+const keyOf = ({ pathParameters, body = '{}' }: Event): unknown => {
+  const { [tableKey.name]: inPath } = pathParameters ?? {};
+  if (inPath !== undefined) return tableKey.type === 'N' ? parseJson(inPath) : inPath;
+  return Object(parseJson(body))[tableKey.name];
+};
 
 /** Returns a function that answers its first call as the first check expects, and later calls as all checks expect. */
 const asExpected = (named: object) => {
   const [first, ...more] = Object.values(named);
   const left = [first, first, ...more];
-  return ({ body = '' }: Event) => {
+  return (event: Event) => {
     const { error, status, response } = Object(left.shift());
     // A response that has the key has the key that was sent.
-    const { [tableKey.name]: key } = Object(parseJson(body));
-    if (error === undefined)
-      return result({
-        statusCode: status,
-        body: toJson(tableKey.name in Object(response) ? { ...response, [tableKey.name]: key } : response),
-      });
+    const own = tableKey.name in Object(response) ? { [tableKey.name]: keyOf(event) } : {};
+    if (error === undefined) return result({ statusCode: status, body: toJson({ ...response, ...own }) });
     return result({ statusCode: Math.floor(error / 100), body: JSON.stringify({ error, message: 'secret' }) });
   };
 };
@@ -168,6 +184,15 @@ describe('a deployment fails', () => {
     expect(problems()[0]).toBe(problem);
   });
 
+  test('if an operation changes the last digit of an integer that a double rounds', async () => {
+    const [sent, answered] = [2n ** 62n, 2n ** 62n + 1n].map((serial) => ({ serial }));
+    const own = { createPlant: { 'a large integer': { body: sent, status: 200, response: sent } } } as never;
+    vi.mocked(checksFor).mockReturnValueOnce(own).mockReturnValueOnce(own);
+    answers['createPlant'] = () => result({ statusCode: 200, body: toJson(answered) });
+    await run();
+    expect(problems()).toEqual(['the body is not as expected']);
+  });
+
   test('if Lambda does not run a new version in time; the log then names the last error', async () => {
     answers['authorizer'] = () => ({ refused: 'AccessDeniedException' });
     await run(10_200);
@@ -219,8 +244,8 @@ test("if a client's plant has the usual id, the smoke test asks only once, and t
   await run();
   expect(codeDeploy.reports).toEqual(['d-1 hook-1 Succeeded']);
   expect([asked.length, pauses]).toEqual([calls.length, []]);
-  const later = asked.slice(Object.keys(checks).length).map(({ event }) => event.body ?? '');
-  expect(later.join()).not.toContain(usualId);
+  const later = asked.slice(Object.keys(checks).length).map(({ event }) => String(keyOf(event)));
+  expect(later).not.toContain(usualId);
   expect(logged).toContainEqual({ level: 'info', line: { outcome: 'taken' } });
 });
 
