@@ -28,13 +28,13 @@ test('the contract refuses a key that DynamoDB cannot store: if it is text, give
 });
 
 /**
- * Returns the examples of our errors (those with the fields `error` and `message`) in an operation's responses, each
- * with the status of its response.
+ * Returns the examples of our errors (those with the fields `error` and `message`) in an operation's error responses,
+ * each with the status of its response.
  */
 const documentedErrors = ({ responses }: Operation): CatalogueEntry[] =>
   responses.flatMap(({ status, ...body }) =>
     examplesOf(body).flatMap((value) => {
-      const isError = value instanceof Object && 'error' in value && 'message' in value;
+      const isError = status >= 400 && value instanceof Object && 'error' in value && 'message' in value;
       return isError ? { status, error: Number(value.error), message: String(value.message) } : [];
     }),
   );
