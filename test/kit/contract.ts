@@ -92,6 +92,21 @@ const compilerOf = ({ components }: Contract) => {
 /** Compiles a schema of schemas/openapi.yaml. */
 export const compile = compilerOf(contract);
 
+type Schema = { $ref?: string; allOf?: Schema[]; properties?: Record<string, Schema> };
+
+/** Lists a schema, the one to which it refers, and those in its allOf, at any depth. */
+const partsOf = (schema: Schema): Schema[] => {
+  const name = schema.$ref?.replace('#/components/schemas/', '') ?? '';
+  const { [name]: target } = contract.components.schemas;
+  return [schema, ...[...(target ? [target] : []), ...(schema.allOf ?? [])].flatMap(partsOf)];
+};
+
+/** Returns what the schema of a body says about a field, joined from all of its parts. */
+export const schemaOf = (body: object, field: string): object => {
+  const ofField = partsOf(body).flatMap(({ properties = {} }) => partsOf(properties[field] ?? {}));
+  return Object.assign({}, ...ofField);
+};
+
 /** Returns the values of all examples that the contract has for a body. */
 export const examplesOf = ({ examples = {} }: Body): unknown[] => Object.values(examples).map(({ value }) => value);
 

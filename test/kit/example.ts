@@ -2,14 +2,14 @@
  * The data that tests send and expect. It is made of the contract's examples for createPlant, and of the key that the
  * service uses, so that it changes with them.
  */
-import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import fc from 'fast-check';
 import { operations as generated } from '../../functions/generated/contract.ts';
 import { addUnlessOther, type NewPlant, toItem } from '../../functions/plants/plant-table.ts';
 import { parseJson, toJson } from '../../packages/client/json.ts';
-import { compile, examplesOf, operations } from './contract.ts';
+import { compile, examplesOf, operations, schemaOf } from './contract.ts';
+import { keysOf, newKeys } from './keys.ts';
 
 export type Item = Record<string, AttributeValue>;
 
@@ -28,13 +28,17 @@ const [[key, keyAttribute]] = Object.entries(addUnlessOther(toItem(examples[0]))
 /** The table's key: the name of its attribute, and DynamoDB's name for its type. */
 export const tableKey = { name: key, type: Object.keys(keyAttribute)[0] as 'N' | 'S' };
 
-const keyType = Object.entries<string>(createPlant.body).find(([field]) => field === key)?.[1];
+const isValid = compile(requestBody.schema ?? {});
+
+/** Returns whether the contract allows the first example with these fields added or replaced. */
+export const isAllowed = (fields: object): boolean => isValid({ ...examples[0], ...fields });
+
+const keyIds = keysOf(schemaOf(requestBody.schema ?? {}, key), (id) =>
+  isAllowed({ [key]: tableKey.type === 'N' ? Number(id) : id }),
+);
 
 /** Returns a new key, which an earlier run is most unlikely to have used. */
-export const newId = (): string => {
-  if (keyType === 'int64') return String(randomBytes(8).readBigInt64BE());
-  return keyType === 'integer' ? String(randomInt(2 ** 31)) : randomUUID();
-};
+export const newId = newKeys(keyIds);
 
 const contentOf = (body: object): Content =>
   Object.fromEntries(Object.entries(body).filter(([field]) => field !== key));
@@ -104,11 +108,6 @@ const attributeOf = (value: unknown): AttributeValue => {
   return Array.isArray(value) ? { L: value.map(attributeOf) } : { M: attributesOf(value as object) };
 };
 
-const isValid = compile(requestBody.schema ?? {});
-
-/** Returns whether the contract allows the first example with these fields added or replaced. */
-export const isAllowed = (fields: object): boolean => isValid({ ...examples[0], ...fields });
-
 /** Whether a body may have fields that the contract does not define. */
 export const acceptsUnknownFields = isAllowed({ 'no such field': 1 });
 
@@ -136,14 +135,9 @@ export const violations = (text: string, id = newId()): string[] =>
 
 /** Random bodies: a key, and one of the contents with random texts in the fields that may have any text. */
 export const samples: fc.Arbitrary<Sample> = fc.record({
-  id: keyIds(),
+  id: keyIds,
   content: fc.tuple(fc.constantFrom(...contents), texts).map(([fields, text]) => withText(text, fields)),
 });
-
-function keyIds(): fc.Arbitrary<string> {
-  if (keyType === 'int64') return fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String);
-  return keyType === 'integer' ? fc.nat().map(String) : fc.uuid();
-}
 
 /** Returns random bodies, each with a different key. The same seed gives the same bodies. */
 export const someSamples = (count: number, seed: number): Sample[] => {
