@@ -40,11 +40,11 @@ const keyIds = keysOf(schemaOf(requestBody.schema ?? {}, key), (id) =>
 /** Returns a new key, which an earlier run is most unlikely to have used. */
 export const newId = newKeys(keyIds);
 
-const contentOf = (body: object): Content =>
-  Object.fromEntries(Object.entries(body).filter(([field]) => field !== key));
+const without = (field: string, body: object): Content =>
+  Object.fromEntries(Object.entries(body).filter(([name]) => name !== field));
 
 /** The contents of the contract's examples. The examples need at least two that differ. */
-export const contents = examples.map(contentOf) as [Content, Content, ...Content[]];
+export const contents = examples.map((body) => without(key, body)) as [Content, Content, ...Content[]];
 if (new Set(contents.map((content) => JSON.stringify(content))).size < 2)
   throw new Error('createPlant needs two examples with different content in schemas/openapi.yaml: tests send both.');
 export const [content, otherContent] = contents;
@@ -115,6 +115,15 @@ export const acceptsUnknownFields = isAllowed({ 'no such field': 1 });
 export const textFields = Object.keys(content).filter((field) =>
   ['', 'any text\0'.repeat(3)].every((text) => isAllowed({ [field]: text })),
 );
+
+/** A text that is too large for the store in UTF-8, and the fields of the content that may have it. */
+export const longText = 'é'.repeat(205_000);
+export const longFields = textFields.filter((field) => isAllowed({ [field]: longText }));
+
+/** For each field that a body may leave out, its name, and the content without it. */
+export const shortened = Object.keys(content)
+  .map((field): [field: string, fields: Content] => [field, without(field, content)])
+  .filter(([, fields]) => isValid({ ...fields, [key]: examples[0][key as keyof NewPlant] }));
 
 /** Any text without unpaired surrogates, at most 20 code points long. */
 export const texts = fc.string({ unit: 'binary', maxLength: 20 });

@@ -12,9 +12,12 @@ import {
   type Item,
   invalidBody,
   itemOf,
+  longFields,
+  longText,
   newId,
   otherContent,
   responseTo,
+  shortened,
   tableKey,
   withText,
 } from './example.ts';
@@ -131,6 +134,18 @@ export const testResponses = (service: () => PlantService): void => {
       expect(await read(id)).toEqual(itemOf(id));
     });
 
+    test.each(shortened)('are different if only one has the field %s', async (_, shorter) => {
+      for (const [stored, other] of [
+        [content, shorter],
+        [shorter, content],
+      ]) {
+        const id = newId();
+        expect(await post(bodyOf(id, stored))).toMatchObject(ok(id, stored));
+        expect(await post(bodyOf(id, other))).toMatchObject(refusal(40901));
+        expect(await read(id)).toEqual(itemOf(id, stored));
+      }
+    });
+
     test('(20 with two contents, sent at once) lead to a 200 for each with the content that is stored, and to 409s for the others', async () => {
       const id = newId();
       const sent = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? content : otherContent));
@@ -146,6 +161,11 @@ export const testResponses = (service: () => PlantService): void => {
     const { name: key } = tableKey;
     /** Changes to a valid body, after which createPlant refuses it. */
     const refused: [what: string, change: (body: string) => string | undefined, error: number][] = [
+      ...longFields.map((field): (typeof refused)[number] => [
+        `more than 400 KB in the field ${field}`,
+        (body) => withFields(body, `"${field}":"${longText}"`),
+        41301,
+      ]),
       ['no body', () => undefined, 40001],
       ['an empty body', () => '', 40001],
       ['only white space', () => ' \n', 40001],
