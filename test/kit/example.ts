@@ -134,12 +134,15 @@ export const withText = (text: string, fields = content): Content =>
     Object.entries(fields).map(([field, value]) => [field, textFields.includes(field) ? text : value]),
   );
 
+/** The contents of the examples, and the same with empty texts. */
+export const someContents = [...contents, ...contents.map((fields) => withText('', fields))];
+
 /** Returns bodies that the contract does not allow: in each, one field is null, or a wrong value with this text. */
-export const violations = (text: string, id = newId()): string[] =>
-  Object.keys(newPlant(id)).flatMap((field) =>
+export const violations = (text: string, id = newId(), fields = content): string[] =>
+  Object.keys(newPlant(id, fields)).flatMap((field) =>
     [text, [text], { more: text }, [{ more: text }], null]
       .filter((wrong) => !isAllowed({ [field]: wrong }))
-      .map((wrong) => toJson({ ...newPlant(id), [field]: wrong }) ?? ''),
+      .map((wrong) => toJson({ ...newPlant(id, fields), [field]: wrong }) ?? ''),
   );
 
 /** Random bodies: a key, and one of the contents with random texts in the fields that may have any text. */

@@ -15,7 +15,8 @@ import { grants, listOperations, listTables, type Operation } from '../../infra/
 import type { FunctionSpec } from '../../packages/emulator/served-stack.ts';
 import { readTemplate, type Template } from '../../packages/emulator/template/read-template.ts';
 import { checkOut, sharedWithMain, startIn } from '../../tools/release/project-copy.ts';
-import { type Contract, knowsExamples } from './contract.ts';
+import { type Contract, takenBy } from './contract.ts';
+import { bodyOf, type Content, newId, someContents } from './example.ts';
 import { featureFlags } from './feature-flags.ts';
 import { temporaryFolder } from './local-service.ts';
 import { type Changes, type Handler, startTrialStack, type TrialStack } from './trial-stack.ts';
@@ -49,17 +50,11 @@ const earlierCommits = async (signal: AbortSignal): Promise<string[]> => {
 /**
  * Bundles the functions of a commit as the commit's stack does, but with the npm packages and feature flags of the
  * working tree. Returns no functions if the commit has no stack with today's name: the project had no stack yet, or
- * `npm run rename` had not yet given it this name. Returns none, either, if a package is missing here, or if that
- * commit's plants had other fields.
+ * `npm run rename` had not yet given it this name. Returns none, either, if a package is missing here.
  * @throws Error with the output of the synthesis if the stack cannot be synthesized
  * @param folder gets a checkout and the bundles; the caller removes the folder
  */
 const functionsOf = async (commit: string, folder: string, signal: AbortSignal): Promise<FunctionSpec[]> => {
-  if ((await git('ls-tree', commit, 'infra/app.ts')) === '') return [];
-  if (!knowsExamples(parse(await git('show', `${commit}:./schemas/openapi.yaml`)) as Contract)) {
-    console.warn(`At ${commit}, plants had other fields, so the roll-out starts from an older commit.`);
-    return [];
-  }
   const project = await checkOut(folder, commit, signal);
   const assets = path.join(folder, 'cdk.out');
   // Settings that older commits accept, too: these do not know `none` as an address.
@@ -82,18 +77,35 @@ const functionsOf = async (commit: string, folder: string, signal: AbortSignal):
     : [];
 };
 
+/** Returns those of `someContents` that the contract of a commit knows: none if the project had no stack yet. */
+const contentsAt = async (commit: string): Promise<Content[]> => {
+  if ((await git('ls-tree', commit, 'infra/app.ts')) === '') return [];
+  const isTaken = takenBy(parse(await git('show', `${commit}:./schemas/openapi.yaml`)) as Contract);
+  return someContents.filter((fields) => isTaken(JSON.parse(bodyOf(newId(), fields))));
+};
+
+/** `contents` are those that both versions know. `missing` tells why there is no earlier version to replace, if so. */
+type Previous = { previous: FunctionSpec[]; contents: Content[]; missing?: string };
+
 /**
- * Finds the newest commit in `earlierCommits` at which some bundle differs from today's, and returns all functions of
- * that commit. If there is none, as in a new repository, warns and returns today's functions.
+ * Finds the newest commit in `earlierCommits` that knows one of today's examples and at which some bundle differs from
+ * today's, and returns all functions of that commit. If there is none, as in a new repository, returns today's functions.
  * @throws Error if there is none and the clone is shallow, because the commit may be missing from it
  */
-const previousFunctions = async (folder: string, signal: AbortSignal): Promise<FunctionSpec[]> => {
+const findPrevious = async (folder: string, signal: AbortSignal): Promise<Previous> => {
   const hashesOf = (specs: FunctionSpec[]) => specs.map(({ environment }) => environment['BUNDLE_SHA256']);
   const { functions } = inject('stack');
   const now = hashesOf(functions);
   for (const commit of await earlierCommits(signal)) {
-    const specs = await functionsOf(commit, path.join(folder, commit), signal);
-    if (!hashesOf(specs).every((hash) => now.includes(hash))) return specs;
+    const contents = await contentsAt(commit);
+    if (contents.length === 0) {
+      console.warn(
+        `createPlant took none of today's examples at ${commit}, so the roll-out starts from an older commit.`,
+      );
+      continue;
+    }
+    const previous = await functionsOf(commit, path.join(folder, commit), signal);
+    if (!hashesOf(previous).every((hash) => now.includes(hash))) return { previous, contents };
   }
   if ((await git('rev-parse', '--is-shallow-repository')) === 'true') {
     throw new Error(
@@ -101,20 +113,23 @@ const previousFunctions = async (folder: string, signal: AbortSignal): Promise<F
         'a workflow fetch-depth: 0.',
     );
   }
-  console.warn('No earlier functions were found, so the functions of the working tree replace themselves.');
-  return functions;
+  const missing = 'No earlier commit has other functions that take an example of createPlant: nothing can be replaced.';
+  console.warn(missing);
+  return { previous: functions, contents: someContents, missing };
 };
+
+export type RollOut = TrialStack & Omit<Previous, 'previous'>;
 
 /**
  * Starts a stack in which the new version of each function gets a tenth of the events. `close` also removes the stack's
- * files.
+ * files. A trial skips its tests if an earlier version is `missing`.
  */
-export const startRollOut = async (storeEndpoint: string, changes: Changes = {}): Promise<TrialStack> => {
+export const startRollOut = async (storeEndpoint: string, changes: Changes = {}): Promise<RollOut> => {
   const { folder, remove } = await temporaryFolder();
   try {
-    const previous = await previousFunctions(folder, AbortSignal.timeout(120_000));
+    const { previous, ...found } = await findPrevious(folder, AbortSignal.timeout(120_000));
     const stack = await startTrialStack(storeEndpoint, { ...changes, previous });
-    return { ...stack, close: () => stack.close().then(remove) };
+    return { ...stack, ...found, close: () => stack.close().then(remove) };
   } catch (error) {
     await remove();
     throw error;

@@ -2,18 +2,18 @@
  * Rehearses a roll-out: the new version of each function gets a tenth of the events, and the version of an earlier
  * commit gets the others. Requests are really sent, but their times and durations are simulated.
  */
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
 import { raisedAlarms, record, rollBackAlarms, type Value } from '../kit/alarms.ts';
 import { bodyOf, itemOf, newId } from '../kit/example.ts';
 import { type FaultyStore, startFaultyStore } from '../kit/faulty-store.ts';
 import { createPlantRoute } from '../kit/gateway-events.ts';
 import { misbehaving } from '../kit/misbehaving.ts';
-import { startRollOut } from '../kit/roll-out.ts';
+import { type RollOut, startRollOut } from '../kit/roll-out.ts';
 import { trialSize } from '../kit/scale.ts';
-import { type FunctionName, longTimeout, type TrialStack } from '../kit/trial-stack.ts';
+import { type FunctionName, longTimeout } from '../kit/trial-stack.ts';
 
 let store: FaultyStore;
-let stack: TrialStack;
+let stack: RollOut;
 beforeAll(async () => {
   store = await startFaultyStore('plants');
   const wrapper = misbehaving;
@@ -24,6 +24,8 @@ afterAll(async () => {
   await store.close();
 });
 
+beforeEach(({ skip }) => skip(stack.missing !== undefined, stack.missing));
+
 /**
  * How the new version of one function misbehaves. A header that `send` adds to each request tells the new version to do
  * so. The previous version ignores the header.
@@ -31,7 +33,7 @@ afterAll(async () => {
 type Misbehaviour = [role: 'authorizer' | 'operation', behaviour: string];
 
 const send = async (id: string, [role, behaviour]: Misbehaviour): Promise<number> =>
-  (await stack.sendOnce(bodyOf(id), { [`x-${role}`]: behaviour })).status;
+  (await stack.sendOnce(bodyOf(id, stack.contents[0]), { [`x-${role}`]: behaviour })).status;
 
 type Sent = { id: string; minute: number; status: number };
 
@@ -66,7 +68,7 @@ const rollOut = async (misbehaviour: Misbehaviour): Promise<{ sent: Sent[]; roll
 };
 
 const expectStored = async (sent: Sent[]): Promise<void> => {
-  for (const { id } of sent) expect(await store.read(id)).toEqual(itemOf(id));
+  for (const { id } of sent) expect(await store.read(id)).toEqual(itemOf(id, stack.contents[0]));
 };
 
 test('a new version that works is not rolled back; once it gets all events, it responds 200 to each stored plant that is sent again', async () => {
