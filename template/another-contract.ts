@@ -35,22 +35,30 @@ const bodyOf = (fields: Field[], index: 0 | 1): object =>
     fields.flatMap(({ name, isRequired, values }) => (index === 0 || isRequired ? [[name, values[index]]] : [])),
   );
 
+/** The text of the field that only a response has. */
+const addedText = 'v1';
+
+/** The field that only a response has, if any. */
+const fieldOf = (name: string | undefined): Field[] =>
+  name === undefined ? [] : [{ name, isRequired: true, schema: { type: 'string' }, values: [addedText, addedText] }];
+
 const objectOf = (fields: Field[]) => ({
   type: 'object',
   required: fields.flatMap(({ name, isRequired }) => (isRequired ? [name] : [])),
   properties: Object.fromEntries(fields.map(({ name, schema }) => [name, schema])),
 });
 
-const changeContract = ({ key, fields, repeatsKey }: Drawn): void => {
+const changeContract = ({ key, fields, repeatsKey, added }: Drawn): void => {
   const file = path.join(folder, 'schemas/openapi.yaml');
   const document = parseDocument(readFileSync(file, 'utf8'));
   const json = 'content,application/json,examples'.split(',');
   const post = ['paths', `/${noun.plural}`, 'post'];
   const set = (at: string[], value: unknown) => document.setIn(at, document.createNode(value));
-  const returned = repeatsKey ? [key, ...fields] : fields;
+  const returned = [...(repeatsKey ? [key] : []), ...fields, ...fieldOf(added)];
   const whole = { ...objectOf([key, ...fields]), description: 'What to add.' };
   const reference = { $ref: `#/components/schemas/${pascal}` };
-  set(['components', 'schemas', `New${pascal}`], repeatsKey ? whole : { allOf: [objectOf([key]), reference] });
+  const isPart = !repeatsKey && added === undefined;
+  set(['components', 'schemas', `New${pascal}`], isPart ? { allOf: [objectOf([key]), reference] } : whole);
   set(['components', 'schemas', pascal], objectOf(returned));
   const examples = { whole: { value: bodyOf([key, ...fields], 0) }, least: { value: bodyOf([key, ...fields], 1) } };
   set([...post, 'requestBody', ...json], examples);
@@ -70,10 +78,11 @@ const pattern = (fields: Field[]): string =>
 const propertiesOf = (fields: Field[], convert: (field: Field) => string): string =>
   fields.map((field) => `  ${propertyOf(field.name)}: ${convert(field)}(${variable(field.name)}),\n`).join('');
 
-const changeCode = ({ key, fields, repeatsKey }: Drawn): void => {
+const changeCode = ({ key, fields, repeatsKey, added }: Drawn): void => {
   const all = [key, ...fields];
   const returned = repeatsKey ? all : fields;
   const item = propertiesOf(all, ({ isRequired }) => (isRequired ? 'attribute' : 'optional'));
+  const addedCode = added === undefined ? '' : `  ${propertyOf(added)}: '${addedText}',\n`;
   const unused: [RegExp, string][] = item.includes('optional') ? [] : [[/, optional \} from/, ' } from']];
   change(`functions/${noun.plural}/${singular}-table.ts`, [
     ...unused,
@@ -84,7 +93,7 @@ const changeCode = ({ key, fields, repeatsKey }: Drawn): void => {
     ],
     [
       new RegExp(`to${pascal} = \\(\\{[^}]*\\}([^{]*)\\(\\{\\n[^}]*\\}`),
-      `to${pascal} = ({ ${pattern(returned)} }: Partial<${pascal}Item>): Whole${pascal} => ({\n${propertiesOf(returned, () => 'fieldValue')}}`,
+      `to${pascal} = ({ ${pattern(returned)} }: Partial<${pascal}Item>): Whole${pascal} => ({\n${propertiesOf(returned, () => 'fieldValue')}${addedCode}}`,
     ],
   ]);
   const isText = 'type' in key.schema && key.schema.type === 'string';
@@ -103,13 +112,18 @@ const changeCode = ({ key, fields, repeatsKey }: Drawn): void => {
     [/\{ \.\.\.\w+, name: 'Another [\w ]+' \}/, `{ ${key.name}: id, ...${other} }`],
     [/'an? [\w ]+ without a name': \{ body: \{ id \}/, `'a body without a key': { body: content`],
   ];
-  const texts: [RegExp, string][] = [
-    [/import \{ randomBytes \}/, 'import { randomUUID }'],
-    [/const usualId = .*;/, `const usualId = '00000000-0000-4000-8000-000000000000';`],
-    [/const randomId = \(\): bigint => .*;/, 'const randomId = (): string => randomUUID();'],
-  ];
-  if (repeatsKey) edits.push([/response: content/g, `response: ${camel}`]);
-  change('functions/smoke-test/checks.ts', [...edits, ...(isText ? texts : [])]);
+  if (key.code !== undefined) {
+    const { usual, random, imported } = key.code;
+    edits.push(
+      [/import \{ randomBytes \}/, `import { ${imported} }`],
+      [/const usualId = .*;/, `const usualId = ${usual};`],
+      [/const randomId = .*;/, `const randomId = (): ${isText ? 'string' : 'number'} => ${random};`],
+    );
+  }
+  const response = repeatsKey ? camel : 'content';
+  const whole = added === undefined ? response : `{ ...${response}, ${addedCode.trim()} }`;
+  edits.push([/response: content/g, `response: ${whole}`]);
+  change('functions/smoke-test/checks.ts', edits);
 };
 
 changeContract(drawn);

@@ -3,8 +3,16 @@
 /** `values` are two values that differ, for the contract's examples, and for the checks of the smoke test. */
 export type Field = { name: string; isRequired: boolean; schema: object; values: [unknown, unknown] };
 
-/** `repeatsKey` tells whether a response has the key, too. */
-export type Drawn = { key: Field; fields: Field[]; repeatsKey: boolean };
+/** How the smoke test makes keys, in TypeScript: the usual one, a random one, and what to import for it. */
+export type KeyCode = { usual: string; random: string; imported: string };
+
+/** `repeatsKey` tells whether a response has the key, too, and `added` is the field that only a response has, if any. */
+export type Drawn = {
+  key: Field & { code?: KeyCode };
+  fields: Field[];
+  repeatsKey: boolean;
+  added: string | undefined;
+};
 
 type Random = () => number;
 
@@ -19,12 +27,37 @@ export const randomOf = (seed: number): Random => {
   };
 };
 
-const keys: Pick<Field, 'schema' | 'values'>[] = [
+const uuids = { usual: `'00000000-0000-4000-8000-000000000000'`, random: 'randomUUID()', imported: 'randomUUID' };
+
+/** Without `code`, the smoke test's keys of plants fit. */
+const keys: Pick<Drawn['key'], 'schema' | 'values' | 'code'>[] = [
   { schema: { type: 'integer', format: 'int64' }, values: [7, 9] },
-  { schema: { type: 'string', minLength: 1, maxLength: 512 }, values: ['a 1', 'ü/2'] },
+  { schema: { type: 'integer', format: 'int64', minimum: 1 }, values: [1, 9] },
+  {
+    schema: { type: 'integer', format: 'int32', minimum: 0 },
+    values: [7, 0],
+    code: { usual: '7', random: 'randomInt(8, 2 ** 31)', imported: 'randomInt' },
+  },
+  { schema: { type: 'string', minLength: 1, maxLength: 512 }, values: ['a 1', 'ü/2'], code: uuids },
+  {
+    schema: { type: 'string', minLength: 1, maxLength: 8 },
+    values: ['a 1', 'ü/2'],
+    code: { usual: `'smoke'`, random: `randomBytes(4).toString('hex')`, imported: 'randomBytes' },
+  },
+  {
+    schema: { type: 'string', pattern: '^[A-Z]{3}-[0-9]{4}$' },
+    values: ['ABC-0001', 'XYZ-9999'],
+    code: { usual: `'SMO-0000'`, random: `['SMO', randomInt(1_000, 10_000)].join('-')`, imported: 'randomInt' },
+  },
+  {
+    schema: { type: 'string', pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 40 },
+    values: ['a-1', 'b'],
+    code: uuids,
+  },
   {
     schema: { type: 'string', format: 'uuid' },
     values: ['7f1c5a52-6d3b-4f0e-9d2a-1c9d1d3c0a01', '00000000-0000-4000-8000-000000000000'],
+    code: uuids,
   },
 ];
 
@@ -66,7 +99,7 @@ const kinds: Pick<Field, 'schema' | 'values'>[] = [
 ];
 
 const names =
-  'items properties type status note best-before shipTo count price default class required enum format values key name tag total of'.split(
+  'items properties type status note best-before shipTo count price default class required enum format values key name tag total of error message body'.split(
     ' ',
   );
 
@@ -80,5 +113,5 @@ export const draw = (random: Random): Drawn => {
     isRequired: index === 0 || random() < 0.5,
     ...pick(kindsLeft),
   }));
-  return { key, fields, repeatsKey: random() < 0.5 };
+  return { key, fields, repeatsKey: random() < 0.5, added: random() < 0.5 ? pick(unused) : undefined };
 };
