@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import { operations as generated } from '../../functions/generated/contract.ts';
 import { addUnlessOther, type NewPlant, toItem } from '../../functions/plants/plant-table.ts';
 import { parseJson, toJson } from '../../packages/client/json.ts';
+import { optionName } from '../../tools/cli/operation-options.ts';
 import { compile, examplesOf, operations, schemaOf } from './contract.ts';
 import { keysOf, newKeys } from './keys.ts';
 
@@ -88,7 +89,7 @@ export const optionsFor = (id = newId(), fields = content): string[] => {
   const types: Record<string, string> = createPlant.body;
   if (Object.keys(types).length === 0) return ['--body', bodyOf(id, fields)];
   return Object.entries(newPlant(id, fields)).flatMap(([field, value]) => [
-    `--${['url', 'token', 'help'].includes(field) ? 'field-' : ''}${field}`,
+    `--${optionName(field)}`,
     typeof value === 'string' && types[field] === 'string' ? value : (toJson(value) ?? ''),
   ]);
 };
