@@ -25,7 +25,7 @@ test('npm start prints a command that stores a plant, keeps plants after SIGINT,
   const { body = '' } = exampleRequest(await readContract()) ?? {};
   const id = String((parseJson(body) as Content)[tableKey.name]);
   const [, status, response = ''] = /^(\d+) (.*)\n$/.exec(await home.paste(first)) ?? [];
-  expect([status, parseJson(response)]).toEqual(['200', responseTo(id)]);
+  expect([status, parseJson(response)]).toMatchObject(['200', responseTo(id)]);
   const line = / 200 \d+ ms \S+ \| Authorizer INFO {"outcome":"allowed"} \| CreatePlant INFO {.*}$/m;
   await until(() => line.test(first.output()));
   expect(first.output()).toContain(`\n${createPlantRoute} 200 `);
