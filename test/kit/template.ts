@@ -16,7 +16,7 @@ export type Template = { Resources: Record<string, Resource>; Outputs: Record<st
 export const withoutHashes = (template: object): Template => {
   const text = JSON.stringify(template)
     .replaceAll(/"[\da-f]{64}\.zip"/g, '"bundle.zip"')
-    .replaceAll(/(?<=[A-Za-z]\d*)(?:[\dA-F]{8})+(?:[\da-f]{32}|[\da-f]{8})?(?![\dA-F])/g, '');
+    .replaceAll(/(?<=[A-Za-z]\d*)(?:[\dA-F]{8})+(?:[\da-f]{32}|[\da-f]{8})?(?![\da-fA-F])/g, '');
   const plain: Template = JSON.parse(text);
   const { length } = Object.keys((template as Template).Resources);
   if (Object.keys(plain.Resources).length !== length)
