@@ -6,7 +6,7 @@ export type Field = { name: string; isRequired: boolean; schema: object; values:
 /** How the smoke test makes keys, in TypeScript: the usual one, a random one, and what to import for it. */
 export type KeyCode = { usual: string; random: string; imported: string };
 
-/** `repeatsKey` tells whether a response has the key, too, and `added` is the field that only a response has, if any. */
+/** `repeatsKey` tells whether a response has the key, too. `added` is the field that only a response has, if any. */
 export type Drawn = {
   key: Field & { code?: KeyCode };
   fields: Field[];

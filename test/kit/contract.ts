@@ -110,7 +110,7 @@ export const schemaOf = (body: object, field: string): object => {
 /** Returns the values of all examples that the contract has for a body. */
 export const examplesOf = ({ examples = {} }: Body): unknown[] => Object.values(examples).map(({ value }) => value);
 
-/** Returns a function that tells whether an earlier contract's createPlant takes a body and defines all of its fields. */
+/** Returns a function that tells whether createPlant of an earlier contract takes a body and defines all its fields. */
 export const takenBy = (earlier: Contract): ((body: unknown) => boolean) => {
   const { method = '', path = '' } = operations.find(({ id }) => id === 'createPlant') ?? {};
   const body = earlier.paths[path]?.[method.toLowerCase()]?.requestBody.content['application/json'].schema;

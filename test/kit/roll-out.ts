@@ -88,8 +88,8 @@ const contentsAt = async (commit: string): Promise<Content[]> => {
 type Previous = { previous: FunctionSpec[]; contents: Content[]; missing?: string };
 
 /**
- * Finds the newest commit in `earlierCommits` that knows one of today's examples and at which some bundle differs from
- * today's, and returns all functions of that commit. If there is none, as in a new repository, returns today's functions.
+ * Finds the newest commit in `earlierCommits` that knows one of today's contents and at which some bundle differs from
+ * today's, and returns all functions of that commit. If there is none, as in a new repository, returns today's.
  * @throws Error if there is none and the clone is shallow, because the commit may be missing from it
  */
 const findPrevious = async (folder: string, signal: AbortSignal): Promise<Previous> => {
@@ -113,7 +113,7 @@ const findPrevious = async (folder: string, signal: AbortSignal): Promise<Previo
         'a workflow fetch-depth: 0.',
     );
   }
-  const missing = 'No earlier commit has other functions that take an example of createPlant: nothing can be replaced.';
+  const missing = 'No earlier commit has other functions that take an example of createPlant: nothing to replace.';
   console.warn(missing);
   return { previous: functions, contents: someContents, missing };
 };
