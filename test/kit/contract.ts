@@ -94,7 +94,7 @@ export const compile = compilerOf(contract);
 
 type Schema = { $ref?: string; allOf?: Schema[]; properties?: Record<string, Schema> };
 
-/** Lists a schema, the one to which it refers, and those in its allOf, at any depth. */
+/** Lists a schema, the one to which it refers, and the parts of an `allOf`, at any depth. */
 const partsOf = (schema: Schema): Schema[] => {
   const name = schema.$ref?.replace('#/components/schemas/', '') ?? '';
   const { [name]: target } = contract.components.schemas;

@@ -42,6 +42,7 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
   const store = await startPlantsStore(tableName);
   const faults = new Map<string | undefined, Fault>();
   const calls = new Map<string | undefined, number>();
+  let isClosed = false;
 
   const proxy = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray());
@@ -60,8 +61,8 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
     try {
       await fault({ response, number, signedAt, perform });
     } catch (error) {
-      // Once a test has ended, the store behind this proxy is closed, too.
-      if (!response.destroyed) throw error;
+      // A call may outlive its caller, or the store.
+      if (!response.destroyed && !isClosed) throw error;
     }
   });
   const port = await listen(keepingIdle(proxy), 0);
@@ -73,6 +74,7 @@ export const startFaultyStore = async (tableName?: string): Promise<FaultyStore>
     calls: (id) => (id === undefined ? [...calls.values()].reduce((sum, each) => sum + each, 0) : (calls.get(id) ?? 0)),
     refuseConnections: (during) => closedDuring(proxy, port, during),
     close: async () => {
+      isClosed = true;
       await closeServer(proxy);
       await store.close();
     },
