@@ -96,7 +96,7 @@ const start = async (...script: Parameters<typeof startScriptedService>) => {
   return { client, received, requests };
 };
 
-const moss = { name: 'Moss' };
+const ann = { name: 'Ann' };
 
 describe('the request of an operation', () => {
   const requestTo = (id: Id, parameters: object, body?: unknown) => requestOf(operations[id], '', parameters, body);
@@ -115,13 +115,13 @@ describe('the request of an operation', () => {
   test('has the header parameters, and a content type only with a body', () => {
     expect(requestTo('listPlants', { 'if-match': '"7"' })).toEqual({ url: '/plants', headers: { 'if-match': '"7"' } });
     const headers = { 'content-type': 'application/json' };
-    const request = { url: '/plants/7?dry-run=true', headers, body: '{"name":"Moss"}' };
-    expect(requestTo('updatePlant', { 'dry-run': true, id: 7n }, moss)).toEqual(request);
+    const request = { url: '/plants/7?dry-run=true', headers, body: '{"name":"Ann"}' };
+    expect(requestTo('updatePlant', { 'dry-run': true, id: 7n }, ann)).toEqual(request);
   });
 
   test.each<[json: string, id: Id, body: unknown]>([
-    ['{"name":"Moss"}', 'changePlant', { colour: 'green', name: 'Moss', isToxic: undefined, toJSON: () => '}' }],
-    ['{"name":"Moss","heights":[1e+21]}', 'updatePlant', { name: 'Moss', heights: [1e21] }],
+    ['{"name":"Ann"}', 'changePlant', { colour: 'green', name: 'Ann', isToxic: undefined, toJSON: () => '}' }],
+    ['{"name":"Ann","heights":[1e+21]}', 'updatePlant', { name: 'Ann', heights: [1e21] }],
     ['{"name":"\\ufffd","isToxic":{}}', 'changePlant', { name: '\ufffd', isToxic: {} }],
     ['[{"id":9223372036854775807},true]', 'labelPlants', [{ id: 9223372036854775807n, tags: undefined }, true]],
     ['[null,null]', 'labelPlants', [Number.NaN, ...Array(1)]],
@@ -131,8 +131,8 @@ describe('the request of an operation', () => {
 
   test.each<[what: string, id: Id, parameters: object, body?: unknown]>([
     ['a number beyond 2^53 as an int64', 'getPlant', { id: 2 ** 53, shop: 'a' }],
-    ['a fraction as an int64 in a body', 'updatePlant', { id: 1 }, { name: 'Moss', serial: 0.5 }],
-    ['a number beyond 2^53 in a field', 'updatePlant', { id: 1 }, { name: 'Moss', origin: { ids: [{ id: 2 ** 53 }] } }],
+    ['a fraction as an int64 in a body', 'updatePlant', { id: 1 }, { name: 'Ann', serial: 0.5 }],
+    ['a number beyond 2^53 in a field', 'updatePlant', { id: 1 }, { name: 'Ann', origin: { ids: [{ id: 2 ** 53 }] } }],
     ['an empty path parameter', 'getPlant', { id: 1, shop: '' }],
     ['a path parameter of two dots', 'getPlant', { id: 1, shop: '..' }],
     ['an unpaired surrogate in a path', 'getPlant', { id: 1, shop: '\udc00' }],
@@ -145,37 +145,33 @@ describe('the request of an operation', () => {
 
 describe('a call of the client', () => {
   test('sends the arguments as they were at the start, even if the caller changes them while the token is fetched', async () => {
-    const { baseUrl, requests, received } = await startScriptedService(answer(200, { name: 'Moss', heights: [1] }));
+    const { baseUrl, requests, received } = await startScriptedService(answer(200, { name: 'Ann', heights: [1] }));
     const token = Promise.withResolvers<string>();
-    const [parameters, plant] = [{ id: 7 }, { name: 'Moss', heights: [1] }];
+    const [parameters, plant] = [{ id: 7 }, { name: 'Ann', heights: [1] }];
     const result = callOf(operations.updatePlant, baseUrl, () => token.promise)(parameters, plant);
     parameters.id = 8;
     plant.heights.push(2);
     token.resolve('a.b.c');
     expect(await result).toMatchObject({ ok: true });
     expect(requests).toMatchObject([{ method: 'PUT', url: '/plants/7', headers: { authorization: 'Bearer a.b.c' } }]);
-    expect(received).toMatchObject([{ body: '{"name":"Moss","heights":[1]}' }]);
+    expect(received).toMatchObject([{ body: '{"name":"Ann","heights":[1]}' }]);
   });
 
   test('takes its options after its other arguments, whichever those are', async () => {
-    const { client, received } = await start(answer(200, moss));
+    const { client, received } = await start(answer(200, ann));
     const options = { signal: AbortSignal.abort('enough') };
-    const calls = [
-      client.health(options),
-      client.listPlants({}, options),
-      client.updatePlant({ id: 1 }, moss, options),
-    ];
+    const calls = [client.health(options), client.listPlants({}, options), client.updatePlant({ id: 1 }, ann, options)];
     for (const call of calls) await expect(call).rejects.toBe('enough');
     expect(received).toEqual([]);
   });
 
   test('throws and sends nothing if a parameter is invalid', async () => {
-    const { client, received } = await start(answer(200, moss));
+    const { client, received } = await start(answer(200, ann));
     await expect(client.getPlant({ id: 0.5, shop: 'a' })).rejects.toThrow(/^id is the number 0.5/);
     expect(received).toEqual([]);
   });
 
-  const flat = { name: 'Moss', isToxic: false, heights: [1, 0.5], origin: { country: 'NZ', found: { year: 1900 } } };
+  const flat = { name: 'Ann', isToxic: false, heights: [1, 0.5], origin: { country: 'NZ', found: { year: 1900 } } };
   const responseTo = async (id: Id, sent: object, status: number, text: string) => {
     const { client } = await start((response) => response.writeHead(status).end(text));
     const body = operations[id].method === 'PATCH' ? [sent] : [{ id: 1, shop: 'a' }, sent];
@@ -184,15 +180,15 @@ describe('a call of the client', () => {
 
   test.each<[what: string, id: Id, sent: object, status: number, text: string]>([
     ['has no body, and the contract declares none', 'deletePlant', {}, 204, ''],
-    ['has another success status that the contract lists', 'updatePlant', moss, 201, '{"name":"Moss"}'],
+    ['has another success status that the contract lists', 'updatePlant', ann, 201, '{"name":"Ann"}'],
     [
       'repeats all fields in another order',
       'updatePlant',
       flat,
       200,
-      '{"origin":{"found":{"year":1900},"country":"NZ"},"heights":[1,0.5],"isToxic":false,"name":"Moss"}',
+      '{"origin":{"found":{"year":1900},"country":"NZ"},"heights":[1,0.5],"isToxic":false,"name":"Ann"}',
     ],
-    ['to a PATCH also has fields not sent', 'changePlant', { isToxic: false }, 200, '{"name":"Moss","isToxic":false}'],
+    ['to a PATCH also has fields not sent', 'changePlant', { isToxic: false }, 200, '{"name":"Ann","isToxic":false}'],
   ])('succeeds if the response %s', async (_, id, sent, status, text) => {
     expect(await responseTo(id, sent, status, text)).toMatchObject({ ok: true, status });
   });
@@ -200,15 +196,15 @@ describe('a call of the client', () => {
   const foreign = { ok: false, error: 'gateway', message: 'the response is not from the Plant Store' };
 
   test.each<[what: string, id: Id, sent: object, status: number, text: string]>([
-    ['has another boolean', 'updatePlant', { name: 'Moss', isToxic: false }, 200, '{"name":"Moss","isToxic":true}'],
-    ['has another object', 'updatePlant', { name: 'Moss', origin: { a: 1 } }, 200, '{"name":"Moss","origin":{"a":2}}'],
-    ['has a field that was not sent', 'updatePlant', moss, 200, '{"name":"Moss","heights":[]}'],
+    ['has another boolean', 'updatePlant', { name: 'Ann', isToxic: false }, 200, '{"name":"Ann","isToxic":true}'],
+    ['has another object', 'updatePlant', { name: 'Ann', origin: { a: 1 } }, 200, '{"name":"Ann","origin":{"a":2}}'],
+    ['has a field that was not sent', 'updatePlant', ann, 200, '{"name":"Ann","heights":[]}'],
     [
       'has another integer that rounds to the same double',
       'updatePlant',
-      { name: 'Moss', serial: 9007199254740992n },
+      { name: 'Ann', serial: 9007199254740992n },
       200,
-      '{"name":"Moss","serial":9007199254740993}',
+      '{"name":"Ann","serial":9007199254740993}',
     ],
     ['has a body where the contract has none', 'deletePlant', {}, 202, '<html>'],
     ['lacks a required field', 'getPlant', {}, 200, '{"welcome":"to our wireless network"}'],
@@ -218,8 +214,8 @@ describe('a call of the client', () => {
   });
 
   test.each<[types: string[], right: unknown, wrong: unknown[]]>([
-    [['array'], [], [{}, null, 'Moss']],
-    [['object'], {}, [[], null, 'Moss']],
+    [['array'], [], [{}, null, 'Ann']],
+    [['object'], {}, [[], null, 'Ann']],
     [['integer', 'null'], null, ['7', {}, true]],
   ])(
     'fails if the response is JSON of a type that the contract does not allow (allowed: %j)',
@@ -249,7 +245,7 @@ describe('a call of the client', () => {
 });
 
 test('TypeScript checks the arguments of each call of the client, and knows which body or which errors the result may have', async () => {
-  const { client } = await start(answer(200, [moss]));
+  const { client } = await start(answer(200, [ann]));
   const check = async (): Promise<void> => {
     // @ts-expect-error The required parameters of getPlant are missing.
     await client.getPlant();
@@ -261,7 +257,7 @@ test('TypeScript checks the arguments of each call of the client, and knows whic
     await client.listPlants({ colour: 'green' });
     // @ts-expect-error The required parameter shop must not be undefined.
     await client.getPlant({ id: 1, shop: undefined });
-    await client.updatePlant({ id: 1, 'dry-run': undefined }, moss);
+    await client.updatePlant({ id: 1, 'dry-run': undefined }, ann);
     // @ts-expect-error health has no parameters.
     await client.health({ id: 1 });
     // @ts-expect-error The options must be the second argument, after the parameters.
@@ -271,7 +267,7 @@ test('TypeScript checks the arguments of each call of the client, and knows whic
   const listed = await client.listPlants();
   if (listed.ok) expectTypeOf(listed.body).toEqualTypeOf<Plant[]>();
   else expectTypeOf(listed.error).toEqualTypeOf<40002 | 'gateway' | 'no answer'>();
-  const updated = await client.updatePlant({ id: 1 }, moss);
+  const updated = await client.updatePlant({ id: 1 }, ann);
   if (!updated.ok) expectTypeOf(updated.error).toEqualTypeOf<40401 | 50001 | 'gateway' | 'no answer'>();
   const deleted = await client.deletePlant({ id: 1 });
   if (deleted.ok) expectTypeOf(deleted.body).toEqualTypeOf<undefined>();

@@ -15,8 +15,8 @@ const addPlant: Operation = {
   responses: [{ status: 200, types: ['object'], requires: ['name'], repeats: ['name'] }],
   errorCodes: [40901, 50001, 50301],
 };
-const moss = { id: 1, name: 'Moss' };
-const stored = answer(200, { name: 'Moss' });
+const ann = { id: 1, name: 'Ann' };
+const stored = answer(200, { name: 'Ann' });
 const unavailable = answer(503, { error: 50301, message: 'later' }, { 'retry-after': '0' });
 const forbidden = answer(403, { message: 'Forbidden' });
 const foreign = { ok: false, error: 'gateway', message: 'the response is not from the Plant Store' };
@@ -26,7 +26,7 @@ const enough = new Error('enough');
 const start = async (...script: Parameters<typeof startScriptedService>) => {
   const { baseUrl, received, requests } = await startScriptedService(...script);
   const create = (signal?: AbortSignal, token: Token = 'a.b.c') =>
-    callOf(addPlant, baseUrl, token)(moss, signal && { signal });
+    callOf(addPlant, baseUrl, token)(ann, signal && { signal });
   return { create, baseUrl, received, requests };
 };
 
@@ -50,7 +50,7 @@ const stopTimers = () => {
 const isWaiting = (signal: AbortSignal): boolean => getEventListeners(signal, 'abort').length > 0;
 
 test.each<[what: string, status: number, body: unknown]>([
-  ['succeeded', 200, { name: 'Moss', since: 2027 }],
+  ['succeeded', 200, { name: 'Ann', since: 2027 }],
   ['was refused', 409, { error: 40901, message: 'taken' }],
   ['got a response from something else', 200, { welcome: 'to our wireless network' }],
 ])('a result has the request id of the last response if the call %s', async (_, status, body) => {
@@ -141,7 +141,7 @@ describe('the client sends a plant again', () => {
 
 describe('if no response arrives, the client', () => {
   test('returns the reason, without the token', async () => {
-    const result = await callOf(addPlant, 'http://127.0.0.1:2', 'a.b.c')(moss);
+    const result = await callOf(addPlant, 'http://127.0.0.1:2', 'a.b.c')(ann);
     const message = 'connect ECONNREFUSED 127.0.0.1:2';
     expect(result).toEqual({ ok: false, error: 'no answer', message, cause: expect.any(TypeError) });
     expect(inspect(result, { depth: Number.POSITIVE_INFINITY })).not.toContain('a.b.c');
@@ -153,7 +153,7 @@ describe('if no response arrives, the client', () => {
   ])('returns a message that describes the cause: %s', async (_, cause, message) => {
     stopTimers();
     vi.spyOn(globalThis, 'fetch').mockRejectedValue(new TypeError('fetch failed', { cause }));
-    const result = callOf(addPlant, 'http://plants.example', 'a.b.c')(moss);
+    const result = callOf(addPlant, 'http://plants.example', 'a.b.c')(ann);
     await vi.runAllTimersAsync();
     expect(await result).toMatchObject({ error: 'no answer', message });
   });

@@ -87,9 +87,9 @@ test.each<[field: string, good: string[], bad: unknown[]]>([
   [
     'name',
     ['Error', 'TypeError', 'StoreUnavailable', 'ThrottlingException', 'InternalFailure', 'RequestLimitExceeded'],
-    ['Moss', 'errorError', 'a TypeError', 'TypeError of Moss', `A${'a'.repeat(61)}Error`, ['Error']],
+    ['Ann', 'errorError', 'a TypeError', 'TypeError of Ann', `A${'a'.repeat(61)}Error`, ['Error']],
   ],
-  ['code', ['ECONNREFUSED', 'HPE_INVALID_VERSION', 'E2BIG'], ['Moss', 'a ECONN', 'ECONN of Moss', '7E', 7, ['EPIPE']]],
+  ['code', ['ECONNREFUSED', 'HPE_INVALID_VERSION', 'E2BIG'], ['Ann', 'a ECONN', 'ECONN of Ann', '7E', 7, ['EPIPE']]],
   ['requestId', [id], [`${id}A`, `a${id}`, id.toLowerCase(), [id]]],
 ])('errorResponse logs the %s of an error only if that value has the expected form', async (field, good, bad) => {
   const loggedOf = async (value: unknown): Promise<unknown> => {
