@@ -146,6 +146,7 @@ const byFile: Record<string, Row[]> = {
   ],
   'functions/plants/storable.ts': [
     ['level > 32', 'level > 33', 'A field with 33 levels of nesting gets a 500.'],
+    ["name !== '' &&", '', 'A field with an empty name in it gets a 500.'],
     ['>= 1e-130', '>= 0', 'A number so close to zero that DynamoDB refuses it gets a 500.'],
   ],
   'functions/plants/plant-table.ts': [
@@ -182,6 +183,7 @@ const byFile: Record<string, Row[]> = {
     ],
   ],
   'infra/monitoring.ts': [
+    ['each.node.path.slice(', 'each.node.id.slice(', 'Two constructs with a queue each cannot be synthesized.'],
     [
       'DeadLetters: above(0,',
       'DeadLetters: above(9,',
@@ -378,7 +380,8 @@ const byFile: Record<string, Row[]> = {
   ],
   'tools/cli/operation-options.ts': [
     ["integer.', BigInt)", "integer.', (text) => BigInt(Number(text)))", 'A large id is rounded.'],
-    ['parseJson(text)', 'JSON.parse(text)', 'A large id in a list is rounded.'],
+    ['const value = parseJson(text)', 'const value = JSON.parse(text)', 'A large id in a list is rounded.'],
+    ['!Number.isFinite(Number(text))', 'false', 'The command line sends 1e400 as null.'],
   ],
   'tools/cli/connection.ts': [
     [
@@ -591,6 +594,9 @@ const byFile: Record<string, Row[]> = {
       "then !== ''",
       'A diff synthesizes both commits with the new CDK, so it does not show what the new CDK changes.',
     ],
+  ],
+  'packages/contract/schemas.ts': [
+    ['if (standard !== undefined) throw', 'if (false) throw', 'The contract promises a default that nothing fills in.'],
   ],
   'packages/contract/compatibility.ts': [
     [

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
-import type { Construct } from 'constructs';
+import { Construct } from 'constructs';
 import { expect, test } from 'vitest';
 import { grants, tables } from '../../infra/operations.ts';
 import { changedOperation, grantedActions } from '../kit/roll-out.ts';
@@ -12,8 +12,9 @@ import { arn, ofType, prod, propertiesOf, ref, type Template, withoutHashes } fr
 /** A table, and a queue with a dead-letter queue: the stack makes its tables before anything else. */
 class ShelfLabelsTable extends TableV2 {
   constructor(scope: Construct, id: string) {
-    const queue = new Queue(scope, 'Unread');
-    new Queue(scope, 'Scans', { deadLetterQueue: { queue, maxReceiveCount: 3 } });
+    const shelf = new Construct(scope, 'Shelf');
+    const queue = new Queue(shelf, 'Unread');
+    new Queue(shelf, 'Scans', { deadLetterQueue: { queue, maxReceiveCount: 3 } });
     super(scope, id, { partitionKey: { name: 'label', type: AttributeType.STRING } });
   }
 }
@@ -81,11 +82,11 @@ test('a second table has its own output, alarms and graphs, besides those of the
     expect(dashboard.replaceAll('\\', '')).toContain(`"title":"${title} ShelfLabels"`);
 });
 
-test('a dead-letter queue has an alarm, which is named after the queue that it serves', () => {
+test('a dead-letter queue has an alarm, which is named after the queue that it serves, and after the construct around it', () => {
   expect(alarms).toMatchObject({
-    ScansDeadLetters: {
+    ShelfScansDeadLetters: {
       MetricName: 'ApproximateNumberOfMessagesVisible',
-      Dimensions: [{ Name: 'QueueName', Value: { 'Fn::GetAtt': ['Unread', 'QueueName'] } }],
+      Dimensions: [{ Name: 'QueueName', Value: { 'Fn::GetAtt': ['ShelfUnread', 'QueueName'] } }],
       Statistic: 'Maximum',
       Threshold: 0,
     },
