@@ -108,8 +108,8 @@ const changeCode = ({ key, fields, repeatsKey, added }: Drawn): void => {
       /const content = [^;]*;/,
       `const content = ${content} satisfies Omit<Operations['create${pascal}']['body'], '${key.name}'>;`,
     ],
-    [/const \w+ = \{ id, \.\.\.content \};/, `const ${camel} = { ${key.name}: id, ...content } as const;`],
-    [/\{ \.\.\.\w+, name: 'Another [\w ]+' \}/, `{ ${key.name}: id, ...${other} }`],
+    [/const \w+ = \{ id, \.\.\.content \};/, `const ${camel} = { ${propertyOf(key.name)}: id, ...content } as const;`],
+    [/\{ \.\.\.\w+, name: 'Another [\w ]+' \}/, `{ ${propertyOf(key.name)}: id, ...${other} }`],
     [/'an? [\w ]+ without a name': \{ body: \{ id \}/, `'a body without a key': { body: content`],
   ];
   if (key.code !== undefined) {
