@@ -79,10 +79,10 @@ test('an item is accepted with 32 levels of lists and maps, as DynamoDB accepts 
 });
 
 test.each([
-  ['', false],
-  ['x'.repeat(65_535), true],
-  ['é'.repeat(32_768), false],
-])('an item with the name %.3s… inside a field is accepted: %s', (name, isAccepted) => {
+  ['no characters', '', false],
+  ['65,535 bytes', 'x'.repeat(65_535), true],
+  ['65,536 bytes in UTF-8', 'é'.repeat(32_768), false],
+])('an item with a name of %s inside a field is accepted, if DynamoDB accepts it', (_, name, isAccepted) => {
   const check = () => assertStorable({ more: { L: [{ M: { [name]: { S: 'a' } } }] } });
   if (isAccepted) expect(check).not.toThrow();
   else expect(check).toThrow(FieldNotStorable);
