@@ -32,7 +32,7 @@ export const ofType = (type: string, template = prod): Record<string, Resource> 
 
 /** Returns the properties of all resources of a CloudFormation type, by the key of the resource in the template. */
 export const propertiesOf = (type: string, template = prod): Record<string, Resource['Properties']> =>
-  Object.fromEntries(Object.entries(ofType(type, template)).map(([name, { Properties }]) => [name, Properties]));
+  Object.fromEntries(Object.entries(ofType(type, template)).map(([name, { Properties = {} }]) => [name, Properties]));
 
 type Intrinsic = { Ref?: string; 'Fn::Join'?: [string, unknown[]]; 'Fn::GetAtt'?: [string, string] };
 
