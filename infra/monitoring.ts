@@ -1,9 +1,10 @@
-/** What operators watch: the alarms, and a dashboard. docs/operate/runbook.md says what to do when an alarm goes off. */
-import { Aws, Duration, Stack } from 'aws-cdk-lib';
+/** What operators watch: alarms, and a dashboard. docs/operate/runbook.md says what to do when an alarm goes off. */
+import { Aws, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
@@ -14,43 +15,57 @@ import { faults, keysNotFetched, outcomes, refusals, storeAttempts, storeTimes }
 import { grants } from './operations.ts';
 import type { PlantApi } from './plant-api.ts';
 import type { ServiceFunction } from './service-function.ts';
+import type { Settings } from './settings.ts';
 
 type Parts = {
   api: PlantApi;
   operations: ServiceFunction[];
   authorizer: ServiceFunction;
-  /** The names of a table's alarms and graphs begin with `prefix`. */
+  /** The titles of a table's graphs end with `prefix`. */
   tables: { table: TableV2; prefix: string }[];
+  /** Alarms of other constructs that page. */
+  pages: cloudwatch.IAlarm[];
 };
 
 /** The alarms, and a dashboard with their states, with graphs of all parts, and with the metric of each alarm. */
 export class Monitoring extends Construct {
   readonly dashboardUrl: string;
   /** The alarms that roll back a new version of each function. */
-  readonly rollBackAlarms = new Map<ServiceFunction, cloudwatch.Alarm[]>();
-  readonly #action: SnsAction;
+  readonly rollBackAlarms: Map<ServiceFunction, cloudwatch.Alarm[]>;
 
-  constructor(scope: Construct, id: string, parts: Parts, alarmEmail: string | undefined) {
+  constructor(scope: Construct, id: string, parts: Parts, { stage, alarmEmail }: Settings) {
     super(scope, id);
     const { stackName, region } = Stack.of(this);
-    this.#action = new SnsAction(this.#addTopic(alarmEmail));
-    const rows = [
-      this.#add(ofApi(parts.api)),
-      this.#add(ofAuthorizer(parts.authorizer), parts.authorizer.node.id, parts.authorizer),
-      ...parts.operations.map((operation) => this.#add(ofOperation(operation), operation.node.id, operation)),
-      [...this.#add(ofAccount()), ...parts.tables.flatMap(({ table, prefix }) => this.#add(ofTable(table), prefix))],
-      ...queuesIn(this).map(({ name, deadLetters }) => this.#add(ofDeadLetters(deadLetters), name)),
+    const { api, operations, authorizer, pages } = parts;
+    const [fast, slow] = [this.#addWindows(api, severities.Page), this.#addWindows(api, severities.Ticket)];
+    const others = [
+      ...this.#add(ofApi(api)),
+      ...this.#add(ofAuthorizer(authorizer), authorizer.node.id),
+      ...this.#add(ofAccount()),
+      ...queuesIn(this).flatMap(({ name, deadLetters }) => this.#add(ofDeadLetters(deadLetters), name)),
+    ];
+    this.rollBackAlarms = new Map([
+      [authorizer, this.#add(ofFunction(authorizer), authorizer.node.id)],
+      ...operations.map((each) => [each, this.#add(ofOperation(each), each.node.id)] as const),
+    ]);
+    // CloudWatch cannot use the key that AWS manages for SNS. One of ours costs a dollar a month, so only `prod` has it.
+    const key = stage === 'prod' ? this.#addKey() : undefined;
+    const notifying = [
+      this.#addSeverity('Page', [...eachOf(fast), ...pages], this.#addTopic('Pages', alarmEmail, key)),
+      this.#addSeverity('Ticket', [...eachOf(slow), ...others], this.#addTopic('Tickets', alarmEmail, key)),
     ];
 
     // A dashboard's name must be unique in the account across all regions, so it contains the region.
     const dashboardName = `${stackName}-Health-${region}`;
     const title = `# ${stackName}: health\nWhat an alarm means and what to do: docs/operate/runbook.md`;
+    const rows = [fast.flat(), slow.flat(), others, [...this.rollBackAlarms.values()].flat()];
+    const alarms = [...notifying, ...pages, ...rows.flat()];
     new cloudwatch.Dashboard(this, 'Dashboard', {
       dashboardName,
       defaultInterval: Duration.hours(3),
       widgets: [
         [new cloudwatch.TextWidget({ markdown: title, width: 24, height: 2 })],
-        [new cloudwatch.AlarmStatusWidget({ title: 'Alarms', alarms: rows.flat(), width: 24, height: 4 })],
+        [new cloudwatch.AlarmStatusWidget({ title: 'Alarms', alarms, width: 24, height: 4 })],
         graphs(parts),
         ...rows.map((row) => row.map((alarm) => new cloudwatch.AlarmWidget({ title: alarm.node.id, alarm }))),
       ],
@@ -59,9 +74,27 @@ export class Monitoring extends Construct {
     this.dashboardUrl = `${console}#dashboards/dashboard/${dashboardName}`;
   }
 
-  /** Makes the SNS topic for the start and end of every alarm. Subscribes `email`; others may subscribe by hand. */
-  #addTopic(email: string | undefined): Topic {
-    const topic = new Topic(this, 'Alarms', { enforceSSL: true });
+  /** Makes an alarm that is on while any of `causes` is. Only such an alarm notifies, so one problem notifies once. */
+  #addSeverity(name: keyof typeof severities, causes: cloudwatch.IAlarmRule[], topic: Topic): cloudwatch.IAlarm {
+    const alarm = new cloudwatch.CompositeAlarm(this, name, {
+      compositeAlarmName: `${Stack.of(this).stackName}-${name}`,
+      alarmDescription: `${severities[name].means} What to do: docs/operate/runbook.md, ${name}.`,
+      alarmRule: cloudwatch.AlarmRule.anyOf(...causes),
+    });
+    const action = new SnsAction(topic);
+    alarm.addAlarmAction(action);
+    alarm.addOkAction(action);
+    return alarm;
+  }
+
+  #addKey(): Key {
+    const description = `Encrypts the alarms of ${Stack.of(this).stackName} in SNS`;
+    return new Key(this, 'Key', { description, enableKeyRotation: true, removalPolicy: RemovalPolicy.DESTROY });
+  }
+
+  /** Makes an SNS topic, which `email` subscribes to; others may subscribe by hand. */
+  #addTopic(id: string, email: string | undefined, masterKey: Key | undefined): Topic {
+    const topic = new Topic(this, id, { enforceSSL: true, ...(masterKey && { masterKey }) });
     // enforceSSL replaces SNS's default policy, which lets the account's alarms publish, so grant that again.
     const conditions = { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } };
     topic.grantPublish(new ServicePrincipal('cloudwatch.amazonaws.com', { conditions }));
@@ -75,25 +108,91 @@ export class Monitoring extends Construct {
     return topic;
   }
 
-  /** Makes alarms, whose names begin with `prefix`, such as AuthorizerErrors. Some roll back the function `of`. */
-  #add(kinds: Alarms, prefix = '', of?: ServiceFunction): cloudwatch.Alarm[] {
-    return Object.entries(kinds).map(([kind, { limit, metric, timing, means, rollsBack }]) => {
+  /** Makes, for each promise, the alarms of both windows of a severity. */
+  #addWindows(api: PlantApi, severity: Severity): cloudwatch.Alarm[][] {
+    return Object.entries(promises(api)).map(([name, promise]) => this.#add(burnRates(name, promise, severity)));
+  }
+
+  /** Makes alarms, whose names begin with `prefix`, such as AuthorizerErrors. */
+  #add(kinds: Alarms, prefix = ''): cloudwatch.Alarm[] {
+    return Object.entries(kinds).map(([kind, { limit, metric, timing, means }]) => {
       const alarmName = `${Stack.of(this).stackName}-${prefix}${kind}`;
-      const alarm = metric.with({ period: timing.period }).createAlarm(this, alarmName, {
+      return metric.with({ period: timing.period }).createAlarm(this, alarmName, {
         alarmName,
-        alarmDescription: `${means} What to do: docs/operate/runbook.md, ${kind}.`,
+        // A window's section is that of its promise: the section of Availability1h is Availability.
+        alarmDescription: `${means} What to do: docs/operate/runbook.md, ${kind.replace(/\d[mhd]$/, '')}.`,
         threshold: limit,
         comparisonOperator: cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
         evaluationPeriods: timing.evaluationPeriods,
         treatMissingData: cloudwatch.TreatMissingData.NOT_BREACHING,
       });
-      alarm.addAlarmAction(this.#action);
-      alarm.addOkAction(this.#action);
-      if (of && rollsBack) this.rollBackAlarms.set(of, [...(this.rollBackAlarms.get(of) ?? []), alarm]);
-      return alarm;
     });
   }
 }
+
+/** Each promise, while it is broken in both windows. */
+const eachOf = (windows: cloudwatch.Alarm[][]) => windows.map((both) => cloudwatch.AlarmRule.allOf(...both));
+
+type Severity = { means: string; burnRate: number; long: Window; short: Window };
+type Window = [name: string, length: Duration];
+
+/**
+ * A burn rate of 1 spends the error budget of 30 days in 30 days. Both windows must burn: the long one shows that it
+ * matters, the short one that it goes on. docs/decisions/stack.md says why these.
+ */
+const severities = {
+  Page: {
+    means: 'At this rate, the error budget of 30 days would last two days, or the API cannot be reached.',
+    burnRate: 14.4,
+    long: ['1h', Duration.hours(1)],
+    short: ['5m', Duration.minutes(5)],
+  },
+  Ticket: {
+    means: 'At this rate, the error budget of 30 days would not last, or something else needs work.',
+    burnRate: 1,
+    long: ['1d', Duration.days(1)],
+    short: ['6h', Duration.hours(6)],
+  },
+} satisfies Record<string, Severity>;
+
+/** The share of the responses that may be bad, and an expression that counts the bad ones. */
+type Promised = { budget: number; bad: string; metrics: Record<string, cloudwatch.Metric>; means: string };
+
+/** What docs/operate/runbook.md promises. */
+const promises = (api: PlantApi): Record<string, Promised> => ({
+  Availability: {
+    budget: 0.001,
+    bad: 'FILL(errors, 0)',
+    metrics: { errors: api.metricServerError(sum), all: api.metricCount(sum) },
+    means: 'Too many responses were 5xx',
+  },
+  Latency: {
+    budget: 0.01,
+    bad: 'FILL(slow, 0) / 100 * all',
+    metrics: { slow: api.metricLatency({ statistic: 'PR(1000:)' }), all: api.metricCount(sum) },
+    means: 'Too many responses took over 1 s',
+  },
+});
+
+/**
+ * So many bad responses in the long window count as none: at night, one among 50 would be a burn rate of 20. A minimum
+ * of requests would keep an outage quiet while there are few clients.
+ */
+const few = 4;
+
+const burnRates = (
+  name: string,
+  { budget, bad, metrics, means }: Promised,
+  { burnRate, long, short }: Severity,
+): Alarms => {
+  const alarm = ([window, period]: Window, ignored: number) => {
+    const expression = `IF(${bad} > ${ignored}, ${bad} / all / ${budget}, 0)`;
+    const metric = new cloudwatch.MathExpression({ expression, usingMetrics: metrics, label: 'burn rate' });
+    const what = `${means}: the burn rate of ${period.toHumanString()} is over ${burnRate}.`;
+    return [`${name}${window}`, above(burnRate, metric, { period, evaluationPeriods: 1 }, what)] as const;
+  };
+  return Object.fromEntries([alarm(long, few), alarm(short, 0)]);
+};
 
 /** The graphs in which to look for the cause of an alarm, from the gateway to the table. */
 const graphs = ({ api, operations, authorizer, tables }: Parts): cloudwatch.IWidget[] => {
@@ -103,6 +202,7 @@ const graphs = ({ api, operations, authorizer, tables }: Parts): cloudwatch.IWid
     'Latency of the API': ['p50', 'p90', 'p99'].map((statistic) => api.metricLatency({ statistic, label: statistic })),
     'Responses within 1 s, %': [api.metricLatency({ statistic: 'PR(:1000)', label: 'promised: 99 %' })],
     Invocations: functions.map(({ node, live }) => live.metricInvocations({ ...sum, label: node.id })),
+    'Throttled invocations': functions.map(({ node, live }) => live.metricThrottles({ ...sum, label: node.id })),
     'Duration, p99': functions.map(({ node, live }) => live.metricDuration({ ...p99, label: node.id })),
     'Outcomes, from the log': [refusals(authorizer), ...operations.flatMap(outcomes)],
     'Time of the store, from the log': operations.flatMap(storeTimes),
@@ -110,9 +210,15 @@ const graphs = ({ api, operations, authorizer, tables }: Parts): cloudwatch.IWid
   };
   for (const { table, prefix } of tables) {
     const name = prefix && ` ${prefix}`;
-    metrics[`Latency of the table${name}`] = Object.values(byOperation(table, 'SuccessfulRequestLatency', 'Average'));
+    metrics[`Latency of the table${name}`] = byOperation(table, 'SuccessfulRequestLatency', 'Average');
     const consumed = [table.metricConsumedReadCapacityUnits(sum), table.metricConsumedWriteCapacityUnits(sum)];
     metrics[`Consumed capacity${name}`] = consumed;
+    metrics[`Refusals and errors of the table${name}`] = [
+      ...['ConditionalCheckFailedRequests', 'ReadThrottleEvents', 'WriteThrottleEvents'].map((each) =>
+        table.metric(each, sum),
+      ),
+      ...byOperation(table, 'SystemErrors', cloudwatch.Stats.SUM),
+    ];
   }
   return Object.entries(metrics).map(([title, left]) => new cloudwatch.GraphWidget({ title, left }));
 };
@@ -126,8 +232,7 @@ const soon: Timing = { period: Duration.minutes(5), evaluationPeriods: 1 };
 const lasting: Timing = { period: Duration.minutes(5), evaluationPeriods: 3 };
 
 type Watched = cloudwatch.Metric | cloudwatch.MathExpression;
-type Alarm = { limit: number; metric: Watched; timing: Timing; means: string; rollsBack?: boolean };
-type Alarms = Record<string, Alarm>;
+type Alarms = Record<string, ReturnType<typeof above>>;
 
 const above = (limit: number, metric: Watched, timing: Timing, means: string) => ({ limit, metric, timing, means });
 
@@ -135,63 +240,33 @@ const sum = { statistic: cloudwatch.Stats.SUM };
 const p99 = { statistic: cloudwatch.Stats.percentile(99) };
 const maximum = { statistic: cloudwatch.Stats.MAXIMUM };
 
+/** A wrong issuer refuses everybody with 403, which breaks no promise. */
 const ofApi = (api: PlantApi): Alarms => {
-  const share = (some: cloudwatch.Metric) => percentage(some, api.metricCount(sum));
-  const [share5xx, share4xx] = [share(api.metricServerError(sum)), share(api.metricClientError(sum))];
-  const latency = api.metricLatency(p99);
-  return {
-    Api5xxRate: above(1, share5xx, soon, 'More than 1 % of the responses were 5xx.'),
-    Api4xxRate: above(25, share4xx, lasting, 'For 15 minutes, more than 25 % of the responses were 4xx.'),
-    ApiLatencyP99: above(2_500, latency, lasting, 'For 15 minutes, 1 % of the responses took over 2.5 s.'),
-  };
+  const expression = 'IF(all > 0, 100 * FILL(some, 0) / all, 0)';
+  const usingMetrics = { some: api.metricClientError(sum), all: api.metricCount(sum) };
+  const share = new cloudwatch.MathExpression({ expression, usingMetrics });
+  return { Api4xxRate: above(25, share, lasting, 'For 15 minutes, more than 25 % of the responses were 4xx.') };
 };
 
 const ofAuthorizer = (authorizer: ServiceFunction): Alarms => ({
-  ...ofFunction(authorizer),
   KeysNotFetched: above(0, keysNotFetched(authorizer), atOnce, "The token issuer's keys could not be fetched."),
+});
+
+/** Returns the alarms that roll back a function. They watch the function's alias, because callers invoke the alias. */
+const ofFunction = ({ live }: ServiceFunction): Alarms => ({
+  Errors: above(0, live.metricErrors(sum), atOnce, 'The function threw, crashed or timed out.'),
 });
 
 const ofOperation = (operation: ServiceFunction): Alarms => ({
   ...ofFunction(operation),
-  Faults: { ...above(0, faults(operation), atOnce, 'The function returned a 500.'), rollsBack: true },
+  Faults: above(0, faults(operation), atOnce, 'The function returned a 500.'),
 });
-
-/** Returns the alarms that every function has. They watch the function's alias, because callers invoke the alias. */
-const ofFunction = ({ live, timeout }: ServiceFunction): Alarms => {
-  const duration = live.metricDuration(maximum);
-  const tooLong = 0.8 * timeout.toMilliseconds();
-  const errors = above(0, live.metricErrors(sum), atOnce, 'The function threw, crashed or timed out.');
-  return {
-    Errors: { ...errors, rollsBack: true },
-    Throttles: above(0, live.metricThrottles(sum), soon, 'Lambda could not run another instance of the function.'),
-    Duration: above(tooLong, duration, soon, 'An invocation took more than 80 % of the time-out.'),
-  };
-};
 
 const ofAccount = (): Alarms => {
   const invocations = LambdaFunction.metricAllConcurrentExecutions(maximum);
   // By default, an account may run 1,000 invocations at the same time.
   return {
     Concurrency: above(800, invocations, soon, 'More than 800 invocations ran at the same time in the account.'),
-  };
-};
-
-const ofTable = (table: TableV2): Alarms => {
-  const refused = table.metricConditionalCheckFailedRequests(sum);
-  // ConflictRate needs the number of writes, which is a sum: SuccessfulRequestLatency has one sample for each write
-  // that succeeds, and ConditionalCheckFailedRequests counts the writes whose condition does not hold.
-  const conditional = /^(Put|Update|Delete)Item$/;
-  const written = byOperation(table, 'SuccessfulRequestLatency', cloudwatch.Stats.SAMPLE_COUNT, conditional);
-  const conflicts = percentage(refused, total({ some: refused, ...written }));
-  const systemErrors = total(byOperation(table, 'SystemErrors', cloudwatch.Stats.SUM));
-  const throttles = total({
-    read: table.metric('ReadThrottleEvents', sum),
-    write: table.metric('WriteThrottleEvents', sum),
-  });
-  return {
-    ConflictRate: above(20, conflicts, lasting, 'For 15 minutes, the condition of over 20 % of writes did not hold.'),
-    TableSystemErrors: above(0, systemErrors, soon, 'DynamoDB returned a 5xx.'),
-    TableThrottles: above(0, throttles, soon, 'DynamoDB throttled reads or writes.'),
   };
 };
 
@@ -209,26 +284,13 @@ const ofDeadLetters = (queue: IQueue): Alarms => {
   return { DeadLetters: above(0, waiting, soon, 'A message could not be handled.') };
 };
 
-/** A metric for each DynamoDB operation that functions may call on some table, by its id in math expressions. */
-const byOperation = (table: TableV2, metric: string, statistic: string, matching = /./) => {
+/** A metric for each DynamoDB operation that functions may call on some table. */
+const byOperation = (table: TableV2, metric: string, statistic: string): cloudwatch.Metric[] => {
   const granted = new Set(Object.values(grants).flatMap((each) => Object.values(each).flat()));
-  const metrics = [...granted]
+  return [...granted]
     .map((action) => action.replace('dynamodb:', ''))
-    .filter((operation) => matching.test(operation))
-    .map((Operation): [string, cloudwatch.Metric] => {
+    .map((Operation) => {
       const dimensionsMap = { TableName: table.tableName, Operation };
-      return [`on${Operation}`, table.metric(metric, { dimensionsMap, statistic, label: Operation })];
+      return table.metric(metric, { dimensionsMap, statistic, label: `${metric} ${Operation}` });
     });
-  return Object.fromEntries(metrics);
-};
-
-/** A metric without data counts as 0. */
-const total = (usingMetrics: Record<string, cloudwatch.Metric>) => {
-  const terms = Object.keys(usingMetrics).map((id) => `FILL(${id}, 0)`);
-  return new cloudwatch.MathExpression({ expression: terms.join(' + '), usingMetrics });
-};
-
-const percentage = (some: cloudwatch.Metric, all: Watched) => {
-  const expression = 'IF(all > 0, 100 * FILL(some, 0) / all, 0)';
-  return new cloudwatch.MathExpression({ expression, usingMetrics: { some, all } });
 };

@@ -14,7 +14,7 @@ import { resourceOf, TokenIssuer } from './token-issuer.ts';
 /** The whole service: an API with an authorizer, a function for each operation, tables, alarms and a dashboard. */
 export class PlantStoreStack extends Stack {
   constructor(app: Construct, settings: Settings) {
-    const { stage, externalIssuer, alarmEmail, owner, tracing } = settings;
+    const { stage, externalIssuer, owner, tracing } = settings;
     super(app, stage === 'prod' ? 'PlantStore' : `PlantStore-${stage}`, {
       description: 'Plant Store: the API of schemas/openapi.yaml',
       // CloudFormation gives these tags to all resources that support them. infra/github.ts relies on service and stage.
@@ -57,8 +57,8 @@ export class PlantStoreStack extends Stack {
     });
     const ofOperations = Object.fromEntries(entries);
 
-    const watched = { api, operations: Object.values(ofOperations), authorizer, tables };
-    const monitoring = new Monitoring(this, 'Monitoring', watched, alarmEmail);
+    const watched = { api, operations: Object.values(ofOperations), authorizer, tables, pages: [] };
+    const monitoring = new Monitoring(this, 'Monitoring', watched, settings);
     if (stage === 'prod') {
       const functions = { ...ofOperations, authorizer };
       const smokeTest = new SmokeTest(this, 'SmokeTest', { functions, issuer, stage, tracing });

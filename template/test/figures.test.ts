@@ -56,7 +56,7 @@ test.skipIf(reasonToSkip()).each<[document: string, text: string, inText: unknow
   ['docs/deploy.md', '| logs | 3 months | 1 week |', [90, 7], logDays],
   ['docs/deploy.md', "may keep the gateway's answer for two hours", [7_200], preflightSeconds],
   ['docs/operate/runbook.md', 'had not answered after 2.3 s', 2_300, 5_000 - timeoutEarlyInMillis],
-  ['docs/operate/runbook.md', "close to an operation's time-out of 5 s", [5], [...new Set(seconds)]],
+  ['docs/operate/runbook.md', 'an operation has a time-out of 5 s', [5], [...new Set(seconds)]],
   ['docs/decisions/contract.md', 'A body has at most 1 MiB', 2 ** 20, maxBodyBytes],
   ['docs/decisions/contract.md', 'at most 8,192 characters', 8_192, maxHeaderLength],
   ['docs/decisions/functions.md', 'fetched again after 5 minutes', 5, fresh],

@@ -1,9 +1,8 @@
 /** Tests the alarms, the metrics that CloudWatch derives from log lines, and the dashboard that shows both. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { grants, listTables } from '../../infra/operations.ts';
 import { raisedAlarms, type Value } from '../kit/alarms.ts';
-import { arn, functionNames, ofType, operationNames, prod, propertiesOf, ref, resolve } from '../kit/template.ts';
+import { arn, functionNames, operationNames, prod, propertiesOf, ref, resolve } from '../kit/template.ts';
 
 const runbook = readFileSync(new URL('../../docs/operate/runbook.md', import.meta.url), 'utf8');
 const alarms = propertiesOf('AWS::CloudWatch::Alarm');
@@ -15,44 +14,10 @@ type Row = [alarm: string, limit: number, seconds: number, at: (value: number) =
 const metric =
   (name: string) =>
   (value: number): Value[] => [[name, value]];
-const ofApi =
-  (name: string) =>
-  (percent: number): Value[] => [
-    ['AWS/ApiGateway Count Api', 100],
-    [`AWS/ApiGateway ${name} Api`, percent],
-  ];
-
-const granted = Object.values(grants).flatMap((each) => Object.values(each).flat());
-const called = [...new Set(granted)].map((action) => action.replace('dynamodb:', ''));
-const write = called.find((operation) => /^(Put|Update|Delete)Item$/.test(operation));
-
-/** Of the writes, 80 succeed, and so many are refused because their condition does not hold. */
-const conflicts =
-  (table: string) =>
-  (refused: number): Value[] => [
-    ...Array<Value>(80).fill([`AWS/DynamoDB SuccessfulRequestLatency ${write} ${table}`, 5]),
-    [`AWS/DynamoDB ConditionalCheckFailedRequests ${table}`, refused],
-  ];
-
-const ofTable = ({ id, prefix }: ReturnType<typeof listTables>[number]): Row[] => {
-  const of = (name: string) => metric(`AWS/DynamoDB ${name} ${id}`);
-  return [
-    [`${prefix}ConflictRate`, 20, 900, conflicts(id)],
-    ...called.map((operation): Row => [`${prefix}TableSystemErrors`, 0, 300, of(`SystemErrors ${operation}`)]),
-    [`${prefix}TableThrottles`, 0, 300, of('ReadThrottleEvents')],
-    [`${prefix}TableThrottles`, 0, 300, of('WriteThrottleEvents')],
-  ];
-};
-
-const ofFunction = (name: string): Row[] => {
-  const alias = (kind: string) => metric(`AWS/Lambda ${kind} ${name} ${name}:live`);
-  const timeout = Number(propertiesOf('AWS::Lambda::Function')[name]?.['Timeout']);
-  return [
-    [`${name}Errors`, 0, 60, alias('Errors')],
-    [`${name}Throttles`, 0, 300, alias('Throttles')],
-    [`${name}Duration`, 800 * timeout, 300, alias('Duration')],
-  ];
-};
+const shareOf4xx = (percent: number): Value[] => [
+  ['AWS/ApiGateway Count Api', 100],
+  ['AWS/ApiGateway 4xx Api', percent],
+];
 
 /** The dead-letter queues of the stack, by the names of their queues. */
 const deadLetters = Object.entries(propertiesOf('AWS::SQS::Queue')).flatMap(([name, { RedrivePolicy }]) => {
@@ -60,15 +25,11 @@ const deadLetters = Object.entries(propertiesOf('AWS::SQS::Queue')).flatMap(([na
   return deadLetterTargetArn === undefined ? [] : [[name, resolve(deadLetterTargetArn).replace('.Arn', '')] as const];
 });
 
-const rows: Row[] = [
-  ['Api5xxRate', 1, 300, ofApi('5xx')],
-  ['Api4xxRate', 25, 900, ofApi('4xx')],
-  ['ApiLatencyP99', 2_500, 900, metric('AWS/ApiGateway Latency Api')],
-  ...functionNames.flatMap(ofFunction),
-  ...operationNames.map(([, name]): Row => [`${name}Faults`, 0, 60, metric(`PlantStore ${name}Faults`)]),
+/** These alarms open a ticket. */
+const tickets: Row[] = [
+  ['Api4xxRate', 25, 900, shareOf4xx],
   ['AuthorizerKeysNotFetched', 0, 60, metric('PlantStore AuthorizerKeysNotFetched')],
   ['Concurrency', 800, 300, metric('AWS/Lambda ConcurrentExecutions')],
-  ...listTables().flatMap(ofTable),
   ...deadLetters.map(
     ([name, queue]): Row => [
       `${name}DeadLetters`,
@@ -79,40 +40,67 @@ const rows: Row[] = [
   ),
 ];
 
-test.each(rows)('%s goes off if its metric is above %d for %d seconds, and only then', (name, limit, seconds, at) => {
-  const alarm = Object.values(alarms).find((each) => nameOf(each) === name) as { Metrics?: object[] } | undefined;
-  const { Period } = Object(alarm?.Metrics?.map((each) => Object(each).MetricStat).find(Boolean) ?? alarm);
-  expect(Object(alarm).EvaluationPeriods * Period).toBe(seconds);
-  const minutes = (length: number, value: number) => Array<Value[]>(length).fill(at(value));
-  expect(raisedAlarms(prod, minutes(15, limit))).toEqual([]);
-  expect(raisedAlarms(prod, minutes(15, limit + 1))).toEqual([name]);
-  if (seconds === 900) expect(raisedAlarms(prod, minutes(10, limit + 1))).toEqual([]);
-});
+/** These alarms only roll back a new version. */
+const rollBacks: Row[] = [
+  ...functionNames.map((name): Row => [`${name}Errors`, 0, 60, metric(`AWS/Lambda Errors ${name} ${name}:live`)]),
+  ...operationNames.map(([, name]): Row => [`${name}Faults`, 0, 60, metric(`PlantStore ${name}Faults`)]),
+];
+
+/** Each promise has these alarms, which promises.test.ts rehearses. */
+const windows = ['1h', '5m', '1d', '6h'].flatMap((window) => [`Availability${window}`, `Latency${window}`]);
+
+test.each([...tickets.map((row) => [...row, ['Ticket']] as const), ...rollBacks.map((row) => [...row, []] as const)])(
+  '%s goes off if its metric is above %d for %d seconds, and only then',
+  (name, limit, seconds, at, notifying) => {
+    const alarm = Object.values(alarms).find((each) => nameOf(each) === name) as { Metrics?: object[] } | undefined;
+    const { Period } = Object(alarm?.Metrics?.map((each) => Object(each).MetricStat).find(Boolean) ?? alarm);
+    expect(Object(alarm).EvaluationPeriods * Period).toBe(seconds);
+    const minutes = (length: number, value: number) => Array<Value[]>(length).fill(at(value));
+    expect(raisedAlarms(prod, minutes(15, limit))).toEqual([]);
+    expect(raisedAlarms(prod, minutes(15, limit + 1))).toEqual([name, ...notifying]);
+    if (seconds === 900) expect(raisedAlarms(prod, minutes(10, limit + 1))).toEqual([]);
+  },
+);
 
 test('the stack has no alarm that this file does not list', () => {
-  expect(Object.values(alarms).map(nameOf).sort()).toEqual([...new Set(rows.map(([name]) => name))].sort());
+  const names = [...tickets, ...rollBacks].map(([name]) => name);
+  expect(Object.values(alarms).map(nameOf).sort()).toEqual([...names, ...windows].sort());
 });
 
-test('every alarm notifies the topic when it goes off and when it ends, and needs data in all its periods', () => {
-  const topic = [ref('MonitoringAlarms')];
-  const sent = { AlarmActions: topic, OKActions: topic };
-  const condition = { TreatMissingData: 'notBreaching', ComparisonOperator: 'GreaterThanThreshold' };
+const composites = propertiesOf('AWS::CloudWatch::CompositeAlarm');
+
+test('only Page and Ticket notify, when they go off and when they end, each a topic of its own', () => {
+  const notify = (topic: string) => ({ AlarmActions: [ref(topic)], OKActions: [ref(topic)] });
+  expect(composites).toMatchObject({
+    MonitoringPage: { AlarmName: 'PlantStore-Page', ...notify('MonitoringPages') },
+    MonitoringTicket: { AlarmName: 'PlantStore-Ticket', ...notify('MonitoringTickets') },
+  });
+  expect(Object.keys(composites)).toHaveLength(2);
+  for (const alarm of Object.values(composites)) expect(alarm).not.toHaveProperty('ActionsEnabled');
+  expect(JSON.stringify(alarms)).not.toContain('Actions');
+});
+
+test('an alarm of other constructs that is given to the monitoring pages', () => {});
+
+test('no data is good, and an alarm needs bad data in all its periods', () => {
   for (const alarm of Object.values(alarms)) {
-    expect(alarm).toMatchObject({ ...sent, ...condition });
-    // By default, an alarm notifies, and goes off only if all its periods meet the condition.
-    for (const setting of ['ActionsEnabled', 'DatapointsToAlarm']) expect(alarm).not.toHaveProperty(setting);
+    expect(alarm).toMatchObject({ TreatMissingData: 'notBreaching', ComparisonOperator: 'GreaterThanThreshold' });
+    // By default, an alarm goes off only if all its periods meet the condition.
+    expect(alarm).not.toHaveProperty('DatapointsToAlarm');
   }
 });
 
-const prefixed = [...functionNames, ...listTables().map(({ prefix }) => prefix), ...deadLetters.map(([name]) => name)];
-const prefixes = prefixed.filter(Boolean);
-/** All functions have the same kinds of alarms, and so have all tables; the runbook has a section for each kind. */
-const kindOf = (name: string): string => name.replace(new RegExp(`^(${prefixes.join('|')})`), '');
+const prefixes = [...functionNames, ...deadLetters.map(([name]) => name)];
+/** All functions have the same kinds of alarms, and so has each promise; the runbook has a section for each kind. */
+const kindOf = (name: string): string =>
+  name.replace(new RegExp(`^(${prefixes.join('|')})`), '').replace(/\d[mhd]$/, '');
+const everyAlarm = [...Object.values(alarms), ...Object.values(composites)];
 
 test('the runbook has one section for each kind of alarm, and its first table links to each of these sections', () => {
   const [, section = ''] = /^## The alarms$(.*?)^## /ms.exec(runbook) ?? [];
   const sections = [...section.matchAll(/^### (\w+)$/gm)].map(([, name]) => name);
-  expect(sections.sort()).toEqual([...new Set([...rows.map(([name]) => kindOf(name)), 'DeadLetters'])].sort());
+  const kinds = everyAlarm.map((alarm) => kindOf(nameOf(alarm)));
+  expect(sections.sort()).toEqual([...new Set([...kinds, 'DeadLetters'])].sort());
   const [table = ''] = /(?:^\|.*\n)+/m.exec(runbook) ?? [];
   const links = [...table.matchAll(/^\| …?\[(\w+)\]\(#(\w+)\) \| \S/gm)];
   expect(links.map(([, name]) => name).sort()).toEqual(sections);
@@ -120,31 +108,49 @@ test('the runbook has one section for each kind of alarm, and its first table li
 });
 
 test('the mail of an alarm says what is wrong and which section of the runbook says what to do', () => {
-  for (const alarm of Object.values(alarms)) {
+  for (const alarm of everyAlarm) {
     const section = `What to do: docs/operate/runbook.md, ${kindOf(nameOf(alarm))}.`;
     expect(alarm['AlarmDescription']).toMatch(/^\w.+\. What/);
     expect(alarm['AlarmDescription']).toContain(section);
   }
 });
 
-test('only CloudWatch may publish to the alarm topic, only for this account, and only over TLS', () => {
-  expect(prod.Resources['MonitoringAlarmsPolicy']?.Properties['PolicyDocument']).toMatchObject({
-    Statement: [
-      { Effect: 'Deny', Action: 'sns:Publish', Condition: { Bool: { 'aws:SecureTransport': 'false' } } },
-      {
-        Effect: 'Allow',
-        Action: 'sns:Publish',
-        Principal: { Service: 'cloudwatch.amazonaws.com' },
-        Condition: { StringEquals: { 'aws:SourceAccount': ref('AWS::AccountId') } },
-      },
-    ],
+const byCloudWatch = {
+  Effect: 'Allow',
+  Principal: { Service: 'cloudwatch.amazonaws.com' },
+  Condition: { StringEquals: { 'aws:SourceAccount': ref('AWS::AccountId') } },
+};
+
+test('only CloudWatch may publish to the topics, only for this account, and only over TLS', () => {
+  const insecure = { Effect: 'Deny', Action: 'sns:Publish', Condition: { Bool: { 'aws:SecureTransport': 'false' } } };
+  const statements = Object.values(propertiesOf('AWS::SNS::TopicPolicy')).map((each) => Object(each['PolicyDocument']));
+  expect(statements).toMatchObject(
+    Array(2).fill({ Statement: [insecure, { ...byCloudWatch, Action: 'sns:Publish' }] }),
+  );
+});
+
+test('one key, which rotates, encrypts both topics, and lets CloudWatch use it for this account', () => {
+  const topics = Object.values(propertiesOf('AWS::SNS::Topic'));
+  expect(topics).toEqual(Array(2).fill({ KmsMasterKeyId: arn('MonitoringKey') }));
+  expect(propertiesOf('AWS::KMS::Key')['MonitoringKey']).toMatchObject({
+    EnableKeyRotation: true,
+    KeyPolicy: {
+      Statement: [
+        // Without this statement of CDK's, nobody could manage the key.
+        { Effect: 'Allow', Action: 'kms:*', Principal: { AWS: expect.anything() } },
+        { ...byCloudWatch, Action: ['kms:Decrypt', 'kms:GenerateDataKey*'] },
+      ],
+    },
   });
 });
 
-test('the dashboard shows every alarm', () => {
+test('the dashboard shows every alarm, first those that notify', () => {
   const body = JSON.stringify(propertiesOf('AWS::CloudWatch::Dashboard'));
-  const isHidden = (name: string) => !body.includes(JSON.stringify(arn(name)));
-  expect(Object.keys(ofType('AWS::CloudWatch::Alarm')).filter(isHidden)).toEqual([]);
+  const all = [...Object.keys(composites), ...Object.keys(alarms)].map((name) =>
+    body.indexOf(JSON.stringify(arn(name))),
+  );
+  expect(all).not.toContain(-1);
+  expect(Math.max(...all.slice(0, 2))).toBeLessThan(Math.min(...all.slice(2)));
 });
 
 type Metric = { MetricName: string; MetricValue: string; DefaultValue?: number; Dimensions?: { Value: string }[] };

@@ -24,10 +24,11 @@ const templates = {
   anna: templateFor({ stage: 'dev-anna' }, /PlantStore-?dev-?anna/g),
 };
 
-test('a dev stack rolls out at once, keeps logs for a week, and has neither a smoke test nor backups', () => {
+test('a dev stack rolls out at once, keeps logs for a week, and has no smoke test, backups or key', () => {
   const { dev } = templates;
   expect(dev.Resources).not.toHaveProperty('SmokeTest');
   expect(ofType('AWS::CodeDeploy::DeploymentGroup', dev)).toEqual({});
+  expect(ofType('AWS::KMS::Key', dev)).toEqual({});
   for (const { UpdatePolicy } of Object.values(ofType('AWS::Lambda::Alias', dev))) expect(UpdatePolicy).toBe(undefined);
   const logs = Object.values(propertiesOf('AWS::Logs::LogGroup', dev));
   expect(new Set(logs.map(({ RetentionInDays }) => RetentionInDays))).toEqual(new Set([7]));
@@ -106,13 +107,14 @@ test('the outputs of a stack with an external issuer include the URL of the serv
   expect(scopes.sort()).toEqual([...new Set(Object.values(operations).flatMap((each) => each.scopes))].sort());
 });
 
-test("alarmEmail in the CDK context subscribes an address to the alarms; rateLimit and burstLimit set the API's throttle", () => {
+test("alarmEmail in the CDK context subscribes an address to pages and tickets; rateLimit and burstLimit set the API's throttle", () => {
   expect(ofType('AWS::SNS::Subscription', templates.prod)).toEqual({});
   const context = { ...kinds.prod, alarmEmail: 'me@a.example', rateLimit: '20', burstLimit: '30' };
   const template = templateFor(context, prodName);
-  expect(Object.values(propertiesOf('AWS::SNS::Subscription', template))).toEqual([
-    { Protocol: 'email', Endpoint: 'me@a.example', TopicArn: ref('MonitoringAlarms') },
-  ]);
+  const topics = [ref('MonitoringPages'), ref('MonitoringTickets')];
+  expect(Object.values(propertiesOf('AWS::SNS::Subscription', template))).toEqual(
+    topics.map((TopicArn) => ({ Protocol: 'email', Endpoint: 'me@a.example', TopicArn })),
+  );
   expect(template.Resources['ApiStage']?.Properties).toMatchObject({
     DefaultRouteSettings: { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 30 },
   });

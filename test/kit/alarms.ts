@@ -2,29 +2,28 @@
  * Feeds metric values to the alarms of a template, and log lines to its metric filters. Knows only the forms that the
  * stack uses. https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation.html
  */
-import { runInNewContext } from 'node:vm';
+import { compileFunction } from 'node:vm';
 import type { LogLine } from '../../packages/emulator/lambda/functions.ts';
 import { propertiesOf, type Resource, resolve, type Template } from './template.ts';
 import type { TrialStack } from './trial-stack.ts';
 
-/** A value of a metric, whose name `metricName` makes. */
-export type Value = [metric: string, value: number];
+/** A value of a metric, whose name `metricName` makes, and how often it occurs (once, if not set). */
+export type Value = [metric: string, value: number, times?: number];
+
+/** So many minutes with the same values in each minute. */
+export type Span = [minutes: number, values: readonly Value[]];
 
 type Metric = { Namespace: string; MetricName: string; Dimensions?: { Value: unknown }[] };
-type Query = {
-  Id: string;
-  Expression?: string;
-  MetricStat?: { Metric: Metric; Stat: string; Period: number };
-  ReturnData?: boolean;
-};
+type MetricStat = { Metric: Metric; Stat: string; Period: number };
+type Query = { Id: string; Expression?: string; MetricStat?: MetricStat };
 type Alarm = Metric & {
-  AlarmName: string;
   Metrics?: Query[];
   Statistic?: string;
-  ExtendedStatistic?: string;
   Period: number;
   EvaluationPeriods: number;
   Threshold: number;
+  ComparisonOperator: string;
+  TreatMissingData: string;
 };
 
 /** @example 'AWS/Lambda Errors CreatePlant CreatePlant:live' */
@@ -38,40 +37,101 @@ const nameOf = (alarm: Resource['Properties'] = {}): string => String(alarm['Ala
  * @param minutes the values of all metrics in each minute
  */
 export const raisedAlarms = (template: object, minutes: readonly (readonly Value[])[]): string[] =>
-  Object.values(propertiesOf('AWS::CloudWatch::Alarm', template as Template))
-    .filter((alarm) => minutes.some((_, last) => isRaised(alarm as Alarm, minutes.slice(0, last + 1))))
-    .map(nameOf);
+  Object.entries(
+    rehearse(
+      template,
+      minutes.map((values): Span => [1, values]),
+    ),
+  )
+    .filter(([, states]) => states.includes(true))
+    .map(([name]) => name);
 
-/** Whether the alarm is on at the end of these minutes: each of its last periods is over the limit. */
-const isRaised = (alarm: Alarm, minutes: readonly (readonly Value[])[]): boolean => {
-  const { Statistic, ExtendedStatistic: Stat = Statistic ?? '', Period, EvaluationPeriods, Threshold } = alarm;
+/** Evaluates all alarms at the end of each minute. @returns for each alarm, whether it is on after each minute */
+export const rehearse = (template: object, spans: readonly Span[]): Record<string, boolean[]> => {
+  const length = spans.reduce((sum, [minutes]) => sum + minutes, 0);
+  const states: Record<string, boolean[]> = {};
+  const evaluate = (type: string, start: (alarm: Resource['Properties']) => (end: number) => boolean) =>
+    Object.entries(propertiesOf(`AWS::CloudWatch::${type}`, template as Template)).map(([id, alarm]): string => {
+      const isOn = start(alarm);
+      states[id] = Array.from({ length }, (_, minute) => isOn(minute + 1));
+      return id;
+    });
+  const ids = [
+    ...evaluate('Alarm', (alarm) => {
+      const isOver = metricAlarm(alarm as Alarm);
+      return (end) => isOver(spans, end);
+    }),
+    ...evaluate('CompositeAlarm', ({ AlarmRule }) => {
+      const rule = compositeRule(resolve(AlarmRule));
+      return (end) => rule((id) => states[id]?.[end - 1] === true);
+    }),
+  ];
+  const { Resources } = template as Template;
+  return Object.fromEntries(ids.map((id) => [nameOf(Resources[id]?.Properties), states[id] ?? []]));
+};
+
+const operators: Record<string, (value: number, threshold: number) => boolean> = {
+  GreaterThanThreshold: (value, threshold) => value > threshold,
+  LessThanThreshold: (value, threshold) => value < threshold,
+};
+
+/** Returns whether the alarm is on after the minute `end`: whether all of its last periods are beyond the threshold. */
+const metricAlarm = (alarm: Alarm) => {
+  const isBeyond = operators[alarm.ComparisonOperator];
+  const { Statistic: Stat = '', Period, EvaluationPeriods, Threshold, TreatMissingData } = alarm;
   const queries = alarm.Metrics ?? [{ Id: 'only', MetricStat: { Metric: alarm, Stat, Period } }];
-  const length = (queries.find(({ MetricStat }) => MetricStat)?.MetricStat?.Period ?? 0) / 60;
-  return Array.from({ length: EvaluationPeriods }, (_, index) => minutes.length - index * length).every(
-    (end) => watched(queries, minutes.slice(Math.max(0, end - length), Math.max(0, end)).flat()) > Threshold,
-  );
+  const metrics = queries.flatMap(({ Id, MetricStat }) => (MetricStat ? [{ Id, ...MetricStat }] : []));
+  const names = metrics.map(({ Metric }) => metricName(Metric));
+  // An expression, such as `IF(all > 0, some / all, 0)`, is valid JavaScript. Missing data are NaN.
+  const { Expression = 'only' } = queries.find((query) => query.Expression) ?? {};
+  const compute = compileFunction(`return ${Expression}`, ['FILL', 'IF', ...metrics.map(({ Id }) => Id)]);
+  const length = (metrics[0]?.Period ?? Number.NaN) / 60;
+  if (!isBeyond || metrics.some((each) => each.Period !== length * 60))
+    throw new Error('This alarm is not known here.');
+  return (spans: readonly Span[], end: number): boolean =>
+    Array.from({ length: EvaluationPeriods }, (_, index) => end - index * length).every((last) => {
+      const values = valuesIn(spans, last - length, last);
+      const computed = Number(
+        compute(fill, choose, ...metrics.map(({ Stat }, at) => statistic(Stat, names[at], values))),
+      );
+      return Number.isNaN(computed) ? TreatMissingData === 'breaching' : isBeyond(computed, Threshold);
+    });
 };
 
-/** Computes what an alarm watches: one metric, or an expression, which is valid JavaScript. NaN if there are no data. */
-const watched = (queries: Query[], values: readonly Value[]): number => {
-  const scope: Record<string, unknown> = {
-    FILL: (value: number, filler: number) => (Number.isNaN(value) ? filler : value),
-    IF: (isTrue: boolean, then: number, otherwise: number) => (isTrue ? then : otherwise),
-  };
-  for (const { Id, Expression = '', MetricStat: metric } of queries) {
-    const get = () => (metric ? statistic(metric.Stat, metric.Metric, values) : runInNewContext(Expression, scope));
-    Object.defineProperty(scope, Id, { get });
-  }
-  return Number(scope[queries.find(({ ReturnData }) => ReturnData !== false)?.Id ?? '']);
+const fill = (value: number, filler: number): number => (Number.isNaN(value) ? filler : value);
+const choose = (isTrue: boolean, then: number, otherwise: number): number => (isTrue ? then : otherwise);
+
+/** Reads a rule such as `(ALARM("Id.Arn") AND ALARM("Other.Arn"))`. */
+const compositeRule = (rule: string) => {
+  const operands = rule.replaceAll(/ALARM\("(\w+)\.Arn"\)/g, 'isOn("$1")');
+  const compute = compileFunction(`return ${operands.replaceAll(' AND ', ' && ').replaceAll(' OR ', ' || ')}`, [
+    'isOn',
+  ]);
+  return (isOn: (id: string) => boolean): boolean => Boolean(compute(isOn));
 };
 
-const statistic = (stat: string, metric: Metric, values: readonly Value[]): number => {
-  const own = values.flatMap(([name, value]) => (name === metricName(metric) ? [value] : [])).sort((a, b) => a - b);
+/** Returns the values after minute `from`, up to minute `to`. */
+const valuesIn = (spans: readonly Span[], from: number, to: number): Value[] => {
+  let start = 0;
+  return spans.flatMap(([minutes, values]) => {
+    const shared = Math.min(to, start + minutes) - Math.max(from, start);
+    start += minutes;
+    return shared > 0 ? values.map(([name, value, times = 1]): Value => [name, value, times * shared]) : [];
+  });
+};
+
+/** https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/Statistics-definitions.html */
+const statistic = (stat: string, metric: string | undefined, values: readonly Value[]): number => {
+  const own = values.filter(([name, , times]) => name === metric && times !== 0);
   if (own.length === 0) return Number.NaN;
-  if (stat === 'SampleCount') return own.length;
-  if (stat === 'Sum') return own.reduce((sum, each) => sum + each, 0);
-  const share = stat === 'Maximum' ? 1 : Number(stat.replace('p', '')) / 100;
-  return own[Math.ceil(share * own.length) - 1] ?? Number.NaN;
+  const total = (some: readonly Value[], of: (value: number) => number) =>
+    some.reduce((sum, [, value, times = 1]) => sum + of(value) * times, 0);
+  if (stat === 'Sum') return total(own, (value) => value);
+  if (stat === 'Maximum') return Math.max(...own.map(([, value]) => value));
+  const [, bound] = /^PR\((\d+):\)$/.exec(stat) ?? [];
+  if (bound === undefined) throw new Error(`The statistic ${stat} is not known here.`);
+  const over = own.filter(([, value]) => value > Number(bound));
+  return (100 * total(over, () => 1)) / total(own, () => 1);
 };
 
 /** Returns the names of the alarms that roll back a new version of a function. @throws Error if there are none */
