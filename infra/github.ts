@@ -1,5 +1,6 @@
 import { Aws, CfnOutput, DefaultStackSynthesizer, Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { OidcProviderNative, OpenIdConnectPrincipal, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
+import { CliCredentialsStackSynthesizer, type IStackSynthesizer } from 'aws-cdk-lib/core';
 import type { Construct, Node } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import { readContext, refused } from './settings.ts';
@@ -28,7 +29,12 @@ const issuer = 'token.actions.githubusercontent.com';
 /** Lets workflows on GitHub deploy to this account, with GitHub's identity provider and a role for each environment. */
 export class GitHubStack extends Stack {
   constructor(app: Construct, { repository, environments, hasProvider }: GitHubSettings) {
-    super(app, 'PlantStoreGitHub', { description: 'Plant Store: what GitHub may do in this account' });
+    super(app, 'PlantStoreGitHub', {
+      description: 'Plant Store: what GitHub may do in this account',
+      // Deploy with an administrator's credentials. GitHub could widen a stack that the roles of `cdk bootstrap` deploy.
+      // `as` is needed because CDK's class does not fit CDK's interface under TypeScript's exactOptionalPropertyTypes.
+      synthesizer: new CliCredentialsStackSynthesizer() as IStackSynthesizer,
+    });
     const arn = `arn:${Aws.PARTITION}:iam::${Aws.ACCOUNT_ID}:oidc-provider/${issuer}`;
     const provider = hasProvider
       ? OidcProviderNative.fromOidcProviderArn(this, 'Provider', arn)

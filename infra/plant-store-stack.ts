@@ -1,4 +1,4 @@
-import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
+import { CfnOutput, Duration, PermissionsBoundary, Stack } from 'aws-cdk-lib';
 import { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import type { Construct } from 'constructs';
@@ -14,12 +14,15 @@ import { resourceOf, TokenIssuer } from './token-issuer.ts';
 /** The whole service: an API with an authorizer, a function for each operation, tables, alarms and a dashboard. */
 export class PlantStoreStack extends Stack {
   constructor(app: Construct, settings: Settings) {
-    const { stage, externalIssuer, owner, tracing } = settings;
+    const { stage, externalIssuer, owner, tracing, permissionsBoundary } = settings;
     super(app, stage === 'prod' ? 'PlantStore' : `PlantStore-${stage}`, {
       description: 'Plant Store: the API of schemas/openapi.yaml',
       // CloudFormation gives these tags to all resources that support them. infra/github.ts relies on service and stage.
       tags: { service: 'plant-store', stage, ...(owner !== undefined && { owner }) },
       terminationProtection: stage === 'prod',
+      ...(permissionsBoundary !== undefined && {
+        permissionsBoundary: PermissionsBoundary.fromName(permissionsBoundary),
+      }),
     });
     const operations = listOperations(contract);
     const scopes = [...new Set(operations.flatMap((operation) => operation.scopes))];

@@ -61,6 +61,7 @@ const schema = z
     alarmEmail: fitting(/^(none|[^\s@,;]+@[^\s@,;]+)$/, 'must be one email address, or none if nobody wants mail'),
     owner: fitting(/^[\p{L}\p{N} _.:/=+@-]{1,256}$/u, 'must be at most 256 letters, digits, spaces or _.:/=+-@'),
     tracing: z.enum(['on', 'off'], 'must be on or off'),
+    permissionsBoundary: fitting(/^[\w+=,.@-]{1,128}$/, 'must be the name of a policy in IAM, not its ARN'),
     allowOrigins: origins,
     domainName: fitting(hostName, 'must be a host name in lower case, such as api.example.com'),
     certificateArn: fitting(certificate, 'must be the ARN of an ACM certificate in the region of the stack'),
@@ -172,6 +173,8 @@ export const readSettings = (node: Node) => {
     owner,
     /** Whether X-Ray traces the functions. docs/decisions/stack.md says why the default is off. */
     tracing: tracing === 'on',
+    /** The name of the policy that limits all roles of the stack. If undefined, nothing limits them. */
+    permissionsBoundary: context.permissionsBoundary,
   };
 };
 

@@ -165,7 +165,18 @@ const byFile: Record<string, Row[]> = {
       'Nobody else can make the same bundle, because it names a folder of this machine.',
     ],
   ],
+  'infra/deployment-policy.json': [
+    ['"iam:CreateRole", ', '', 'CloudFormation cannot make a role.'],
+    ['"arn:*:sqs:*:*:PlantStore-*"', '"arn:*:sqs:*:*:Plants-*"', 'CloudFormation cannot make a queue.'],
+    ['"iam:DeleteRole",', '"iam:DeleteRole",\n        "iam:AttachRolePolicy",', 'A role may get any managed policy.'],
+    ['"xray:PutTraceSegments"', '"xray:PutTraces"', 'The boundary keeps functions from sending traces.'],
+  ],
   'infra/github.ts': [
+    [
+      '      synthesizer: new CliCredentialsStackSynthesizer() as IStackSynthesizer,\n',
+      '',
+      'What GitHub deploys could widen what GitHub may do.',
+    ],
     [
       ':sub`]: `repo:',
       ':sub`]: `repo:*',
@@ -229,6 +240,7 @@ const byFile: Record<string, Row[]> = {
     ],
   ],
   'infra/plant-store-stack.ts': [
+    ['permissionsBoundary: PermissionsBoundary.fromName(permissionsBoundary),', '', 'No role has the boundary.'],
     [
       "terminationProtection: stage === 'prod'",
       "terminationProtection: stage !== 'prod'",

@@ -23,8 +23,9 @@ const synthesize = async (context: Record<string, string>) => {
   const app = new App({ outdir, context: { ...featureFlags, ...context }, builtinCloudFormationValidation: false });
   const stack = new GitHubStack(app, read(context) as GitHubSettings);
   const template = withoutHashes(Template.fromStack(stack).toJSON());
+  const { assumeRoleArn, cloudFormationExecutionRoleArn } = app.synth().getStackByName(stack.stackName);
   await remove();
-  return template;
+  return { ...template, deployedBy: [assumeRoleArn, cloudFormationExecutionRoleArn] };
 };
 
 /** Converts a string, `Fn::Join` or `Fn::Sub` to a string in which a reference looks like `<AWS::Region>`. */
@@ -95,6 +96,10 @@ describe('the stack for GitHub', () => {
       Prod: { ...prod, Description, MaxSessionDuration: expect.any(Number) },
     });
     expect(template.Outputs).toEqual({ DevRoleArn: { Value: arn('Dev') }, ProdRoleArn: { Value: arn('Prod') } });
+  });
+
+  test("is deployed with an administrator's credentials, not with a role of `cdk bootstrap` that GitHub may use", () => {
+    expect(template.deployedBy).toEqual([undefined, undefined]);
   });
 
   test('lets the roles deploy with the CDK, read what they deployed, and do nothing else', () => {

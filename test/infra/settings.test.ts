@@ -26,7 +26,7 @@ describe('the settings', () => {
   test('have defaults', () => {
     expect(defaults).toMatchObject({ stage: 'dev', throttle, allowOrigins: [], tracing: false });
     const optional = { alarmEmail: undefined, domain: undefined, externalIssuer: undefined, owner: undefined };
-    expect(defaults).toMatchObject(optional);
+    expect(defaults).toMatchObject({ ...optional, permissionsBoundary: undefined });
   });
 
   test.each<[context: Context, differences: object]>([
@@ -40,6 +40,7 @@ describe('the settings', () => {
     [{ owner }, { owner }],
     [{ tracing: 'on' }, { tracing: true }],
     [{ tracing: 'off' }, {}],
+    [{ permissionsBoundary: 'A-b_c+d=e,f.g@h' }, { permissionsBoundary: 'A-b_c+d=e,f.g@h' }],
     [
       { allowOrigins: 'https://a.example:8443,http://localhost,http://127.0.0.1:5173' },
       { allowOrigins: ['https://a.example:8443', 'http://localhost', 'http://127.0.0.1:5173'] },
@@ -70,6 +71,7 @@ describe('the settings', () => {
     ['rateLimit', ['high', '0', 1.5, true, ['5'], '1000000000', { Prod: 5 }, { dev: 'x' }]],
     ['burstLimit', ['-1', '']],
     ['tracing', ['On', '', true]],
+    ['permissionsBoundary', ['', 'arn:aws:iam::123456789012:policy/a', 'a'.repeat(129)]],
     ['alarmEmail', ['me', 'None', '', 'me@a.example,you@a.example', undefined], { stage: 'prod' }],
     ['owner', ['', 'Team A, B', 'a'.repeat(257)]],
     ['allowOrigins', ['', '*', 'https://*.a.example', 'http://a.example', 'https://a.example/', 'https://a.example,']],

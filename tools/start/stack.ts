@@ -6,9 +6,14 @@ import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
 import { BundledFunction } from '../../infra/service-function.ts';
 import { readSettings } from '../../infra/settings.ts';
 
-/** Reads the CDK context in cdk.json: the CDK's feature flags, and settings of the stack. */
-export const readCdkJson = (): Record<string, unknown> =>
-  JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8')).context;
+/**
+ * Reads the CDK context in cdk.json: the CDK's feature flags, and settings of the stack. Leaves out the permissions
+ * boundary, which is a policy on AWS that the emulator cannot read.
+ */
+export const readCdkJson = (): Record<string, unknown> => {
+  const { context } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8'));
+  return { ...context, permissionsBoundary: undefined };
+};
 
 /**
  * Makes a CDK app with the stack that `cdk deploy` would deploy with this context. The app's `synth` writes the

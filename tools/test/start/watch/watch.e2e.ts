@@ -1,6 +1,6 @@
 /**
  * Tests `npm start -- --watch` in a copy of the project, in which the tests change files. Its cdk.json names another
- * token issuer; the service must use its own.
+ * token issuer, and a permissions boundary; the service must use its own issuer, and no boundary.
  */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -30,7 +30,8 @@ beforeAll(async () => {
   data = path.join(home.folder, 'data');
   await mkdir(data);
   const cdkJson = JSON.parse(await read('cdk.json'));
-  const context = { ...cdkJson.context, issuer: 'https://issuer.example', audience: 'urn:other', scopeClaim: 'scp' };
+  const trusted = { issuer: 'https://issuer.example', audience: 'urn:other', scopeClaim: 'scp' };
+  const context = { ...cdkJson.context, ...trusted, permissionsBoundary: 'Limit' };
   await writeFile(path.join(copy.folder, 'cdk.json'), JSON.stringify({ ...cdkJson, context }));
   const node = `'${process.execPath}'`;
   const commands = `npm run -s prepare && exec ${node} ${programs.start} --watch 2>&1`;

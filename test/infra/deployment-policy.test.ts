@@ -1,0 +1,165 @@
+/** Tests that infra/deployment-policy.json allows all that deployments need, and no way to more. */
+import { Template } from 'aws-cdk-lib/assertions';
+import { describe, expect, test } from 'vitest';
+import policy from '../../infra/deployment-policy.json' with { type: 'json' };
+import { readRole } from '../../packages/emulator/dynamodb/guard.ts';
+import { handlers } from '../kit/handler-permissions.ts';
+import { combinations, withStack } from '../kit/stacks.ts';
+
+/** As docs/deploy.md names the policy. */
+const policyName = 'PlantStoreDeployment';
+
+/** Ignores conditions. A test below lists those about IAM. */
+const decide = readRole(
+  policy.Statement.map(({ Action, Resource }) => ({
+    effect: 'Allow',
+    actions: [Action].flat(),
+    resources: [Resource].flat(),
+  })),
+);
+const isAllowed = (action: string, resource: string): boolean => decide(action, resource) === 'allowed';
+
+type Resource = { Type: string; Properties?: Record<string, unknown> };
+type Stack = { name: string; Resources: Record<string, Resource> };
+
+const stacks = combinations.map(({ context }) =>
+  withStack({ ...context, permissionsBoundary: policyName }, (stack): Stack => {
+    const { Resources } = Template.fromStack(stack).toJSON();
+    return { name: stack.stackName, Resources };
+  }),
+);
+
+const pseudoParameters: Record<string, string> = {
+  'AWS::AccountId': 'ACCOUNT',
+  'AWS::Partition': 'aws',
+  'AWS::Region': 'REGION',
+};
+
+/** Resolves the names and ARNs in a stack's template as CloudFormation does. */
+const textIn = (stack: Stack, value: unknown): string => {
+  const { Ref: id, 'Fn::GetAtt': attribute, 'Fn::Join': join } = Object(value);
+  if (join) return join[1].map((part: unknown) => textIn(stack, part)).join(join[0]);
+  if (attribute) return arnOf(stack, attribute[0]);
+  if (!id) return String(value);
+  if (stack.Resources[id]?.Type === 'AWS::Lambda::Version') return arnOf(stack, id);
+  return pseudoParameters[id] ?? nameOf(stack, id);
+};
+
+const nameOf = (stack: Stack, id: string): string => {
+  const { Type, Properties = {} } = stack.Resources[id] ?? { Type: '' };
+  const given = handlers[Type]?.name?.split('.').reduce((inner: unknown, key) => Object(inner)[key], Properties);
+  return given === undefined ? `${stack.name}-${id.slice(0, 24)}-1A2B3C4D5E6F` : textIn(stack, given);
+};
+
+const filled = (pattern: string, stack: Stack, id: string): string => {
+  const path = textIn(stack, stack.Resources[id]?.Properties?.['Path'] ?? '/');
+  return pattern.replaceAll('{name}', nameOf(stack, id)).replace('{path}', path);
+};
+
+/** The handlers' first permission is on the resource itself. */
+const arnOf = (stack: Stack, id: string): string => {
+  const { needs = {} } = handlers[stack.Resources[id]?.Type ?? ''] ?? {};
+  return filled(Object.keys(needs)[0] ?? id, stack, id);
+};
+
+/** Lists what CloudFormation needs for a resource, but may not do. */
+const lackingFor = (stack: Stack, id: string): string[] => {
+  const { Type = '', Properties = {} } = stack.Resources[id] ?? {};
+  const { needs, ifSet = {} } = handlers[Type] ?? {};
+  if (needs === undefined) return [`${Type} has no row in test/kit/handler-permissions.ts. Add one.`];
+  const text = JSON.stringify(Properties);
+  const more = Object.entries(ifSet).flatMap(([key, some]) => (text.includes(`"${key}":`) ? [some] : []));
+  return [needs, ...more].flatMap(Object.entries).flatMap(([pattern, actions]) => {
+    const arn = filled(pattern, stack, id);
+    return actions.split(', ').flatMap((some: string) => {
+      const [service, ...names] = some.split(' ');
+      const lacking = names.filter((action) => !isAllowed(`${service}:${action}`, arn));
+      return lacking.map((action) => `${Type} needs ${service}:${action} on ${arn}.`);
+    });
+  });
+};
+
+describe('the policy for deployments', () => {
+  test('allows what CloudFormation needs for every resource of every stack', () => {
+    const lacking = stacks.flatMap((stack) => Object.keys(stack.Resources).flatMap((id) => lackingFor(stack, id)));
+    const advice = 'Add these to infra/deployment-policy.json, and update the policy: docs/deploy.md.';
+    expect([...new Set(lacking)], advice).toEqual([]);
+  });
+
+  test.each(Object.keys(handlers))('allows what CloudFormation needs for a resource of the type %s', (Type) => {
+    expect(lackingFor({ name: 'PlantStore-dev', Resources: { Some: { Type } } }, 'Some')).toEqual([]);
+  });
+
+  test('tells a team what a new type or property needs', () => {
+    const Properties = { FunctionName: 'other', Layers: [] };
+    const Resources = { Some: { Type: 'AWS::Lambda::Function', Properties }, Unknown: { Type: 'AWS::S3::Bucket' } };
+    const found = Object.keys(Resources).flatMap((id) => lackingFor({ name: 'PlantStore', Resources }, id));
+    expect(found).toContain(
+      'AWS::Lambda::Function needs lambda:CreateFunction on arn:aws:lambda:REGION:ACCOUNT:function:other.',
+    );
+    expect(found).toContain(
+      'AWS::Lambda::Function needs lambda:GetLayerVersion on arn:aws:lambda:REGION:ACCOUNT:layer:NAME:1.',
+    );
+    expect(found.at(-1)).toBe('AWS::S3::Bucket has no row in test/kit/handler-permissions.ts. Add one.');
+  });
+
+  const passedTo = ['codedeploy.amazonaws.com', 'lambda.amazonaws.com', 'scheduler.amazonaws.com'];
+
+  test('allows what the roles of every stack allow, so that it can be their boundary; and every role has it', () => {
+    const beyond = stacks.flatMap((stack) => {
+      const propertiesOf = (type: string): Record<string, unknown>[] =>
+        Object.values(stack.Resources).flatMap(({ Type, Properties = {} }) => (Type === type ? [Properties] : []));
+      const roles = propertiesOf('AWS::IAM::Role');
+      for (const { PermissionsBoundary, AssumeRolePolicyDocument } of roles) {
+        expect(textIn(stack, PermissionsBoundary)).toBe(`arn:aws:iam::ACCOUNT:policy/${policyName}`);
+        for (const { Principal } of Object(AssumeRolePolicyDocument).Statement)
+          expect(passedTo, 'Add the service to RolesToServices in the policy.').toContain(Principal.Service);
+      }
+      const policies = [...roles.flatMap(({ Policies = [] }) => Policies), ...propertiesOf('AWS::IAM::Policy')];
+      return policies.map(Object).flatMap(({ PolicyDocument }) =>
+        PolicyDocument.Statement.flatMap(({ Action, Resource }: { Action: string | string[]; Resource: unknown }) => {
+          const resources = [Resource].flat().map((each) => textIn(stack, each));
+          const lacking = [Action].flat().filter((action) => !resources.every((each) => isAllowed(action, each)));
+          return lacking.map((action) => `${action} on ${resources}`);
+        }),
+      );
+    });
+    expect([...new Set(beyond)]).toEqual([]);
+  });
+
+  test('makes roles only with itself as their boundary, and passes them only to services that the stack uses', () => {
+    const powerful = policy.Statement.filter(({ Action }) =>
+      /\biam:(Attach|Create|Pass|Put|.*\*)/.test(String(Action)),
+    );
+    expect(powerful.map(({ Condition }) => Condition)).toEqual([
+      { ArnLike: { 'iam:PermissionsBoundary': `arn:*:iam::*:policy/${policyName}` } },
+      { StringEquals: { 'iam:PassedToService': passedTo } },
+      { StringEquals: { 'iam:AWSServiceName': 'ops.apigateway.amazonaws.com' } },
+    ]);
+    expect(policy.Statement.map(({ Effect }) => Effect)).toEqual(policy.Statement.map(() => 'Allow'));
+  });
+
+  test.each([
+    // Whoever may do one of these could become an administrator.
+    ['iam:AttachRolePolicy', 'arn:aws:iam::ACCOUNT:role/PlantStore-Some'],
+    ['iam:DeleteRolePermissionsBoundary', 'arn:aws:iam::ACCOUNT:role/PlantStore-Some'],
+    ['iam:CreatePolicyVersion', `arn:aws:iam::ACCOUNT:policy/${policyName}`],
+    ['iam:CreateUser', 'arn:aws:iam::ACCOUNT:user/PlantStore-Some'],
+    ['iam:PutRolePolicy', 'arn:aws:iam::ACCOUNT:role/Some'],
+    ['iam:PassRole', 'arn:aws:iam::ACCOUNT:role/Some'],
+    ['lambda:UpdateFunctionCode', 'arn:aws:lambda:REGION:ACCOUNT:function:Some'],
+    ['sts:AssumeRole', 'arn:aws:iam::ACCOUNT:role/cdk-hnb659fds-deploy-role-ACCOUNT-REGION'],
+    // GitHub must not widen what it may do itself.
+    ['iam:PutRolePolicy', 'arn:aws:iam::ACCOUNT:role/PlantStoreGitHub-Prod-1A2B3C4D5E6F'],
+    ['iam:UpdateAssumeRolePolicy', 'arn:aws:iam::ACCOUNT:role/PlantStoreGitHub-Prod-1A2B3C4D5E6F'],
+    // Other services keep what they have.
+    ['dynamodb:DeleteTable', 'arn:aws:dynamodb:REGION:ACCOUNT:table/Some'],
+    ['kms:Decrypt', 'arn:aws:kms:REGION:ACCOUNT:key/ID'],
+  ])('does not allow %s on %s', (action, resource) => {
+    expect(isAllowed(action, resource)).toBe(false);
+  });
+
+  test('has at most 6,144 characters without white space, as IAM demands', () => {
+    expect(JSON.stringify(policy).length).toBeLessThanOrEqual(6_144);
+  });
+});

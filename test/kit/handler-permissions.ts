@@ -1,0 +1,311 @@
+/**
+ * The actions that CloudFormation's handlers for each resource type call, and the resources on which IAM checks them.
+ * Most rows are the `handlers` in the type's schema, read in November 2026 in the copies of
+ * https://github.com/pulumi/pulumi-aws-native/tree/master/aws-cloudformation-schema. AWS shows today's schema with
+ * `aws cloudformation describe-type --type RESOURCE --query Schema --output text --type-name <type>`. Its Service
+ * Authorization Reference shows the resources of an action. Deployments do not call the handler `list`, so it is left out.
+ */
+
+/** For each resource: a service, and the actions on that resource. `{name}` stands for the name of a resource. */
+type Needs = Readonly<Record<string, string>>;
+
+export type Handlers = {
+  /** The property with the name, if a template gives one. Otherwise, CloudFormation makes the name up. */
+  name?: string;
+  needs: Needs;
+  /** What the handlers need only if a property is set, at any depth. */
+  ifSet?: Readonly<Record<string, Needs>>;
+};
+
+const own = (service: string, resource: string): string => `arn:aws:${service}:REGION:ACCOUNT:${resource}`;
+const api = 'arn:aws:apigateway:REGION::/apis/ID/PART';
+const domain = 'arn:aws:apigateway:REGION::/domainnames/ID';
+const tags = 'arn:aws:apigateway:REGION::/tags/ID';
+const verbs = 'apigateway DELETE GET PATCH POST PUT';
+const tagging = `${verbs} TagResource UntagResource`;
+const fn = own('lambda', 'function:{name}');
+const deploymentGroup = own('codedeploy', 'deploymentgroup:{name}/{name}');
+const deploymentConfig = own('codedeploy', 'deploymentconfig:CodeDeployDefault.LambdaAllAtOnce');
+const group = own('logs', 'log-group:{name}');
+const mapping = own('lambda', 'event-source-mapping:ID');
+const pool = own('cognito-idp', 'userpool/ID');
+const queue = own('sqs', '{name}');
+const table = own('dynamodb', 'table/{name}');
+const topic = own('sns', '{name}');
+const role = 'arn:aws:iam::ACCOUNT:role{path}{name}';
+const key = own('kms', 'key/ID');
+const zone = 'arn:aws:route53:::hostedzone/ID';
+const encryption = { [key]: 'kms CreateGrant Decrypt GenerateDataKey' };
+
+export const handlers: Readonly<Record<string, Handlers>> = {
+  'AWS::ApiGatewayV2::Api': {
+    needs: { 'arn:aws:apigateway:REGION::/apis': verbs, [api]: verbs, [tags]: tagging },
+    ifSet: { BodyS3Location: { 'arn:aws:s3:::BUCKET/KEY': 's3 GetObject' } },
+  },
+  'AWS::ApiGatewayV2::ApiMapping': { needs: { [`${domain}/apimappings`]: verbs } },
+  'AWS::ApiGatewayV2::Authorizer': { needs: { [api]: verbs } },
+  'AWS::ApiGatewayV2::DomainName': {
+    needs: {
+      'arn:aws:apigateway:REGION::/domainnames': verbs,
+      [domain]: verbs,
+      [tags]: tagging,
+      // https://docs.aws.amazon.com/apigateway/latest/developerguide/using-service-linked-roles.html
+      'arn:aws:iam::ACCOUNT:role/aws-service-role/ops.apigateway.amazonaws.com/AWSServiceRoleForAPIGateway':
+        'iam CreateServiceLinkedRole',
+    },
+    ifSet: { MutualTlsAuthentication: { [domain]: 'apigateway AddCertificateToDomain RemoveCertificateFromDomain' } },
+  },
+  'AWS::ApiGatewayV2::Integration': { needs: { [api]: verbs } },
+  'AWS::ApiGatewayV2::Route': { needs: { [api]: verbs } },
+  // The registry has no handlers. For the access log:
+  // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-logging.html
+  'AWS::ApiGatewayV2::Stage': {
+    needs: {
+      [api]: verbs,
+      [tags]: tagging,
+      '*':
+        'logs CreateLogDelivery DeleteLogDelivery DescribeLogGroups DescribeResourcePolicies GetLogDelivery ' +
+        'ListLogDeliveries PutResourcePolicy UpdateLogDelivery',
+    },
+  },
+  // The registry has no handlers. Without a name that begins with the stack's, add the name that CloudFormation makes up.
+  'AWS::Budgets::Budget': {
+    name: 'Budget.BudgetName',
+    needs: {
+      'arn:aws:budgets::ACCOUNT:budget/{name}': 'budgets ListTagsForResource ModifyBudget TagResource ViewBudget',
+    },
+  },
+  'AWS::CloudWatch::Alarm': {
+    name: 'AlarmName',
+    needs: {
+      [own('cloudwatch', 'alarm:{name}')]:
+        'cloudwatch DeleteAlarms ListTagsForResource PutMetricAlarm TagResource UntagResource',
+      '*': 'cloudwatch DescribeAlarms',
+    },
+  },
+  'AWS::CloudWatch::CompositeAlarm': {
+    name: 'AlarmName',
+    needs: {
+      [own('cloudwatch', 'alarm:{name}')]: 'cloudwatch DeleteAlarms ListTagsForResource TagResource UntagResource',
+      // https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutCompositeAlarm.html
+      '*': 'cloudwatch DescribeAlarms PutCompositeAlarm',
+    },
+  },
+  'AWS::CloudWatch::Dashboard': {
+    name: 'DashboardName',
+    needs: { 'arn:aws:cloudwatch::ACCOUNT:dashboard/{name}': 'cloudwatch DeleteDashboards GetDashboard PutDashboard' },
+  },
+  'AWS::CodeDeploy::Application': {
+    name: 'ApplicationName',
+    needs: {
+      [own('codedeploy', 'application:{name}')]:
+        'codedeploy CreateApplication DeleteApplication GetApplication ListTagsForResource TagResource UntagResource',
+    },
+  },
+  // The registry has no handlers.
+  'AWS::CodeDeploy::DeploymentGroup': {
+    needs: {
+      [deploymentGroup]:
+        'codedeploy CreateDeploymentGroup DeleteDeploymentGroup GetDeploymentGroup ListTagsForResource TagResource ' +
+        'UntagResource UpdateDeploymentGroup',
+      [deploymentConfig]: 'codedeploy GetDeploymentConfig',
+      'arn:aws:iam::ACCOUNT:role/{name}': 'iam PassRole',
+    },
+  },
+  'AWS::Cognito::UserPool': {
+    needs: {
+      '*': 'cognito-idp CreateUserPool',
+      [pool]:
+        'cognito-idp AddCustomAttributes DeleteUserPool DescribeUserPool GetUserPoolMfaConfig ListTagsForResource ' +
+        'SetUserPoolMfaConfig TagResource UntagResource UpdateUserPool',
+    },
+    ifSet: {
+      EmailConfiguration: { 'arn:aws:iam::ACCOUNT:role/aws-service-role/SERVICE/ROLE': 'iam CreateServiceLinkedRole' },
+      KMSKeyID: { [key]: 'kms CreateGrant' },
+    },
+  },
+  'AWS::Cognito::UserPoolClient': {
+    needs: {
+      [pool]:
+        'cognito-idp CreateUserPoolClient DeleteUserPoolClient DescribeUserPoolClient ListUserPoolClientSecrets ' +
+        'UpdateUserPoolClient',
+    },
+    ifSet: {
+      AnalyticsConfiguration: {
+        'arn:aws:iam::ACCOUNT:role/aws-service-role/SERVICE/ROLE': 'iam CreateServiceLinkedRole',
+      },
+    },
+  },
+  // The registry has no handlers.
+  'AWS::Cognito::UserPoolDomain': {
+    needs: {
+      [pool]: 'cognito-idp CreateUserPoolDomain DeleteUserPoolDomain UpdateUserPoolDomain',
+      '*': 'cognito-idp DescribeUserPoolDomain',
+    },
+  },
+  'AWS::Cognito::UserPoolResourceServer': {
+    needs: {
+      [pool]: 'cognito-idp CreateResourceServer DeleteResourceServer DescribeResourceServer UpdateResourceServer',
+    },
+  },
+  // Replicas in other regions also need iam:CreateServiceLinkedRole.
+  'AWS::DynamoDB::GlobalTable': {
+    name: 'TableName',
+    needs: {
+      [table]:
+        'dynamodb BatchWriteItem CreateTable CreateTableReplica DeleteItem DeleteResourcePolicy DeleteTable ' +
+        'DeleteTableReplica Describe* GetItem GetResourcePolicy ListTagsOfResource PutItem PutResourcePolicy Query Scan ' +
+        'TagResource UntagResource UpdateContinuousBackups UpdateContributorInsights UpdateItem UpdateTable ' +
+        'UpdateTableReplicaAutoScaling UpdateTimeToLive',
+      '*': 'cloudwatch PutMetricData, application-autoscaling Describe*',
+      [key]: 'kms DescribeKey',
+    },
+    ifSet: {
+      KMSMasterKeyId: { [key]: 'kms CreateGrant Decrypt RevokeGrant' },
+      KinesisStreamSpecification: { '*': 'kinesis DescribeStream ListStreams PutRecords' },
+      ReadCapacityAutoScalingSettings: { '*': 'application-autoscaling PutScalingPolicy RegisterScalableTarget' },
+      WriteCapacityAutoScalingSettings: { '*': 'application-autoscaling PutScalingPolicy RegisterScalableTarget' },
+    },
+  },
+  // The registry has no handlers.
+  'AWS::Events::Rule': {
+    name: 'Name',
+    needs: {
+      [own('events', 'rule/{name}')]:
+        'events DeleteRule DescribeRule DisableRule EnableRule ListTagsForResource ListTargetsByRule PutRule PutTargets ' +
+        'RemoveTargets TagResource UntagResource',
+    },
+  },
+  'AWS::IAM::Policy': {
+    needs: { 'arn:aws:iam::ACCOUNT:role/{name}': 'iam DeleteRolePolicy GetRolePolicy PutRolePolicy' },
+    ifSet: {
+      Groups: { 'arn:aws:iam::ACCOUNT:group/{name}': 'iam DeleteGroupPolicy GetGroupPolicy PutGroupPolicy' },
+      Users: { 'arn:aws:iam::ACCOUNT:user/{name}': 'iam DeleteUserPolicy GetUserPolicy PutUserPolicy' },
+    },
+  },
+  // DeleteRolePermissionsBoundary is left out on purpose: it would free a role from its boundary.
+  'AWS::IAM::Role': {
+    name: 'RoleName',
+    needs: {
+      [role]:
+        'iam CreateRole DeleteRole DeleteRolePolicy GetRole GetRolePolicy ListAttachedRolePolicies ListRolePolicies ' +
+        'PutRolePermissionsBoundary PutRolePolicy TagRole UntagRole UpdateAssumeRolePolicy UpdateRole ' +
+        'UpdateRoleDescription',
+    },
+    ifSet: { ManagedPolicyArns: { [role]: 'iam AttachRolePolicy DetachRolePolicy' } },
+  },
+  'AWS::KMS::Key': {
+    needs: {
+      '*': 'kms CreateKey',
+      [key]:
+        'kms DescribeKey DisableKey DisableKeyRotation EnableKey EnableKeyRotation GetKeyPolicy GetKeyRotationStatus ' +
+        'ListResourceTags PutKeyPolicy ScheduleKeyDeletion TagResource UntagResource UpdateKeyDescription',
+    },
+  },
+  'AWS::Lambda::Alias': {
+    needs: {
+      [`${fn}:ALIAS`]:
+        'lambda CreateAlias DeleteAlias DeleteProvisionedConcurrencyConfig GetAlias GetProvisionedConcurrencyConfig ' +
+        'PutProvisionedConcurrencyConfig UpdateAlias',
+      [deploymentGroup]: 'codedeploy CreateDeployment GetDeployment GetDeploymentGroup',
+      [deploymentConfig]: 'codedeploy GetDeploymentConfig',
+      '*': 'codedeploy StopDeployment',
+    },
+  },
+  'AWS::Lambda::EventSourceMapping': {
+    needs: {
+      // https://docs.aws.amazon.com/lambda/latest/dg/lambda-api-permissions-ref.html
+      '*': 'lambda CreateEventSourceMapping',
+      [mapping]:
+        'lambda DeleteEventSourceMapping GetEventSourceMapping ListTags TagResource UntagResource ' +
+        'UpdateEventSourceMapping',
+    },
+    ifSet: { KmsKeyArn: encryption },
+  },
+  'AWS::Lambda::Function': {
+    name: 'FunctionName',
+    needs: {
+      [fn]:
+        'lambda CreateFunction DeleteFunction DeleteFunctionCodeSigningConfig DeleteFunctionConcurrency GetFunction ' +
+        'GetFunctionCodeSigningConfig GetFunctionRecursionConfig GetRuntimeManagementConfig ListTags ' +
+        'PutFunctionCodeSigningConfig PutFunctionConcurrency PutFunctionRecursionConfig PutRuntimeManagementConfig ' +
+        'TagResource UntagResource UpdateFunctionCode UpdateFunctionConfiguration',
+      'arn:aws:iam::ACCOUNT:role/{name}': 'iam PassRole',
+      'arn:aws:s3:::cdk-hnb659fds-assets-ACCOUNT-REGION/KEY.zip': 's3 GetObject',
+    },
+    ifSet: {
+      CodeSigningConfigArn: { [own('lambda', 'code-signing-config:ID')]: 'lambda GetCodeSigningConfig' },
+      FileSystemConfigs: { '*': 'elasticfilesystem DescribeMountTargets' },
+      KmsKeyArn: encryption,
+      Layers: { [own('lambda', 'layer:NAME:1')]: 'lambda GetLayerVersion' },
+      S3ObjectVersion: { 'arn:aws:s3:::cdk-hnb659fds-assets-ACCOUNT-REGION/KEY.zip': 's3 GetObjectVersion' },
+      VpcConfig: {
+        '*': 'ec2 DescribeNetworkInterfaces DescribeSecurityGroups DescribeSubnets DescribeVpcs',
+      },
+    },
+  },
+  'AWS::Lambda::Permission': { needs: { [fn]: 'lambda AddPermission GetPolicy RemovePermission' } },
+  'AWS::Lambda::Version': {
+    needs: {
+      [`${fn}:1`]:
+        'lambda DeleteFunction GetFunctionConfiguration GetProvisionedConcurrencyConfig GetRuntimeManagementConfig ' +
+        'PublishVersion PutProvisionedConcurrencyConfig PutRuntimeManagementConfig',
+    },
+  },
+  'AWS::Logs::LogGroup': {
+    name: 'LogGroupName',
+    needs: {
+      [group]:
+        'logs AssociateKmsKey CreateLogGroup DeleteDataProtectionPolicy DeleteLogGroup DeleteRetentionPolicy ' +
+        'DisassociateKmsKey GetDataProtectionPolicy ListTagsForResource PutDataProtectionPolicy PutRetentionPolicy ' +
+        'TagResource UntagResource',
+      '*': 'logs CreateLogDelivery DescribeLogGroups DescribeResourcePolicies PutResourcePolicy',
+    },
+    ifSet: { DataProtectionPolicy: { '*': 's3 REST.PUT.OBJECT, firehose TagDeliveryStream' } },
+  },
+  'AWS::Logs::MetricFilter': {
+    needs: { [group]: 'logs DeleteMetricFilter DescribeMetricFilters PutMetricFilter' },
+  },
+  // The policy allows only records of the type A.
+  'AWS::Route53::RecordSet': {
+    needs: {
+      [zone]: 'route53 ChangeResourceRecordSets GetHostedZone ListResourceRecordSets',
+      'arn:aws:route53:::change/ID': 'route53 GetChange',
+      '*': 'route53 ListHostedZones',
+    },
+  },
+  // The schema has no handlers. These are from https://github.com/aws-cloudformation/aws-cloudformation-resource-providers-sns.
+  'AWS::SNS::Subscription': {
+    needs: {
+      [topic]: 'sns GetTopicAttributes ListSubscriptionsByTopic Subscribe',
+      '*': 'sns GetSubscriptionAttributes SetSubscriptionAttributes Unsubscribe',
+    },
+  },
+  'AWS::SNS::Topic': {
+    name: 'TopicName',
+    needs: {
+      [topic]:
+        'sns CreateTopic DeleteTopic GetDataProtectionPolicy GetTopicAttributes ListSubscriptionsByTopic ' +
+        'ListTagsForResource PutDataProtectionPolicy SetTopicAttributes Subscribe TagResource UntagResource',
+      '*': 'sns Unsubscribe',
+    },
+    ifSet: { DeliveryStatusLogging: { 'arn:aws:iam::ACCOUNT:role/OF-SNS': 'iam GetRole PassRole' } },
+  },
+  'AWS::SNS::TopicPolicy': { needs: { [topic]: 'sns SetTopicAttributes' } },
+  'AWS::SQS::Queue': {
+    name: 'QueueName',
+    needs: {
+      [queue]:
+        'sqs CreateQueue DeleteQueue GetQueueAttributes GetQueueUrl ListQueueTags SetQueueAttributes TagQueue UntagQueue',
+    },
+  },
+  'AWS::SQS::QueuePolicy': { needs: { [queue]: 'sqs SetQueueAttributes' } },
+  'AWS::Scheduler::Schedule': {
+    name: 'Name',
+    needs: {
+      [own('scheduler', 'schedule/default/{name}')]:
+        'scheduler CreateSchedule DeleteSchedule GetSchedule UpdateSchedule',
+      'arn:aws:iam::ACCOUNT:role/{name}': 'iam PassRole',
+    },
+  },
+};
