@@ -3,6 +3,7 @@ import { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import type { Construct } from 'constructs';
 import { operations as contract } from '../functions/generated/contract.ts';
+import { AccountBudget } from './account-budget.ts';
 import { Monitoring } from './monitoring.ts';
 import { grants, listOperations, listTables } from './operations.ts';
 import { PlantApi } from './plant-api.ts';
@@ -14,11 +15,11 @@ import { resourceOf, TokenIssuer } from './token-issuer.ts';
 /** The whole service: an API with an authorizer, a function for each operation, tables, alarms and a dashboard. */
 export class PlantStoreStack extends Stack {
   constructor(app: Construct, settings: Settings) {
-    const { stage, externalIssuer, owner, tracing, permissionsBoundary } = settings;
+    const { stage, externalIssuer, alarmEmail, budget, tags, tracing, permissionsBoundary } = settings;
     super(app, stage === 'prod' ? 'PlantStore' : `PlantStore-${stage}`, {
       description: 'Plant Store: the API of schemas/openapi.yaml',
       // CloudFormation gives these tags to all resources that support them. infra/github.ts relies on service and stage.
-      tags: { service: 'plant-store', stage, ...(owner !== undefined && { owner }) },
+      tags: { ...tags, service: 'plant-store', stage },
       terminationProtection: stage === 'prod',
       ...(permissionsBoundary !== undefined && {
         permissionsBoundary: PermissionsBoundary.fromName(permissionsBoundary),
@@ -27,7 +28,7 @@ export class PlantStoreStack extends Stack {
     const operations = listOperations(contract);
     const scopes = [...new Set(operations.flatMap((operation) => operation.scopes))];
 
-    const tables = listTables().map((each) => ({ ...each, table: new each.Table(this, each.id, stage) }));
+    const tables = listTables().map((each) => ({ ...each, table: new each.Table(this, each.id, settings) }));
 
     const addPool = () => new TokenIssuer(this, 'TokenIssuer', scopes, stage);
     const trusted = externalIssuer ?? addPool();
@@ -67,6 +68,8 @@ export class PlantStoreStack extends Stack {
       const smokeTest = new SmokeTest(this, 'SmokeTest', { functions, issuer, stage, tracing });
       for (const [each, alarms] of monitoring.rollBackAlarms) each.rollOutInSteps(alarms, smokeTest);
     }
+
+    if (budget !== undefined && alarmEmail !== undefined) new AccountBudget(this, 'Budget', budget, alarmEmail);
 
     const outputs = {
       ...api.outputs,

@@ -1,8 +1,8 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
-import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { AttributeType, Billing, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import type { NewPlant } from '../functions/generated/contract.ts';
-import type { Stage } from './settings.ts';
+import { maxWriteUnits, type Settings } from './settings.ts';
 
 /** This line does not compile if it does not fit `id` in the contract. */
 const keyType: KeyType<NewPlant['id']> = AttributeType.NUMBER;
@@ -10,9 +10,10 @@ type KeyType<Id> = Id extends string ? AttributeType.STRING : Id extends number 
 
 /** Stores each plant as one item, with an attribute for each field that is given. Billed on demand. */
 export class PlantsTable extends TableV2 {
-  constructor(scope: Construct, id: string, stage: Stage) {
+  constructor(scope: Construct, id: string, { stage, throttle }: Pick<Settings, 'stage' | 'throttle'>) {
     super(scope, id, {
       partitionKey: { name: 'id' satisfies keyof NewPlant, type: keyType },
+      billing: Billing.onDemand({ maxWriteRequestUnits: maxWriteUnits(throttle) }),
       deletionProtection: stage === 'prod',
       removalPolicy: stage === 'prod' ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
       // Point-in-time recovery can go back at most 35 days. Stages other than `prod` go without it, because AWS would

@@ -40,6 +40,23 @@ const origins = z
   );
 const origin = /^(https:\/\/[^*]+|http:\/\/(localhost|127\.0\.0\.1)(:\d+)?)$/;
 
+/** AWS's limits. The stack has two more tags, and IAM ignores case in the names of tags. */
+const tags = z
+  .string()
+  .transform((list) => list.split(',').map((each) => each.split(/=(.*)/s)))
+  .transform((list) => list.map(([name = '', value = '']): [string, string] => [name, value]))
+  .refine(
+    (list) =>
+      list.every(([name, value]) => tagName.test(name) && tagValue.test(value)) &&
+      new Set(list.map(([name]) => name.toLowerCase())).size === list.length &&
+      list.length <= 48,
+    'must be up to 48 tags, such as owner=team-a,cost-center=42: names of up to 128 characters, each once, but not ' +
+      'service, stage or aws:…, with values of up to 256; of letters, digits, spaces or _.:/+-@, and = in a value',
+  )
+  .transform((list): Record<string, string> => Object.fromEntries(list));
+const tagName = /^(?! |aws:|service$|stage$)[\p{L}\p{N} _.:/+@-]{1,128}(?<! )$/iu;
+const tagValue = /^(?! )[\p{L}\p{N} _.:/=+@-]{1,256}(?<! )$/u;
+
 const hostName = /^(?=.{1,253}$)([a-z\d]([a-z\d-]{0,61}[a-z\d])?\.)+[a-z][a-z\d-]{0,61}[a-z\d]$/;
 const certificate = /^arn:aws[a-z-]*:acm:[a-z\d-]+:\d{12}:certificate\/[\w-]+$/;
 const repository = /^([\w-]+@\d+\/[\w.-]+@\d+|[\w-]+\/[\w.-]+)$/;
@@ -59,7 +76,8 @@ const schema = z
     rateLimit: count,
     burstLimit: count,
     alarmEmail: fitting(/^(none|[^\s@,;]+@[^\s@,;]+)$/, 'must be one email address, or none if nobody wants mail'),
-    owner: fitting(/^[\p{L}\p{N} _.:/=+@-]{1,256}$/u, 'must be at most 256 letters, digits, spaces or _.:/=+-@'),
+    budget: count,
+    tags,
     tracing: z.enum(['on', 'off'], 'must be on or off'),
     permissionsBoundary: fitting(/^[\w+=,.@-]{1,128}$/, 'must be the name of a policy in IAM, not its ARN'),
     allowOrigins: origins,
@@ -154,10 +172,14 @@ export type Domain = NonNullable<Settings['domain']>;
 export const readSettings = (node: Node) => {
   const context = readContext(node);
   const stage = (context.stage ?? defaultStage) as Stage;
-  const { alarmEmail, rateLimit = 500, burstLimit = 1_000, allowOrigins = [], owner, tracing } = context;
+  const { alarmEmail, rateLimit = 500, burstLimit = 1_000, allowOrigins = [], tags = {}, tracing } = context;
   // A deployment without the address would end the subscription, and nobody would notice until an outage.
   if (stage === 'prod' && alarmEmail === undefined) {
     throw refused('alarmEmail', alarmEmail, 'must be set in prod: to one email address, or none if nobody wants mail');
+  }
+  const email = alarmEmail === 'none' ? undefined : alarmEmail;
+  if (context.budget !== undefined && email === undefined) {
+    throw refused('budget', context.budget, 'needs alarmEmail to be an address, to which AWS mails');
   }
   return {
     stage,
@@ -168,15 +190,25 @@ export const readSettings = (node: Node) => {
     allowOrigins,
     domain: domainOf(context),
     /** Who gets the mail of alarms. If undefined, nobody does. */
-    alarmEmail: alarmEmail === 'none' ? undefined : alarmEmail,
-    /** The team that owns the stack: the tag `owner` of its resources. If undefined, they do not get this tag. */
-    owner,
+    alarmEmail: email,
+    /** Dollars a month above which AWS mails `alarmEmail`. If undefined, there is no budget. */
+    budget: context.budget,
+    /** The tags of all resources, besides `service` and `stage`. */
+    tags,
     /** Whether X-Ray traces the functions. docs/decisions/stack.md says why the default is off. */
     tracing: tracing === 'on',
     /** The name of the policy that limits all roles of the stack. If undefined, nothing limits them. */
     permissionsBoundary: context.permissionsBoundary,
   };
 };
+
+/**
+ * Write units per second that a table accepts: one for each request that the gateway lets through, also in a burst, so
+ * that items of up to 1 KB are never throttled. Larger items share it: docs/cost.md.
+ */
+export const maxWriteUnits = ({ rateLimit, burstLimit }: Settings['throttle']): number =>
+  // An item of 400 KB takes 400. The maximum must be below the table's quota of 40,000.
+  Math.min(Math.max(rateLimit + burstLimit, 400), 39_999);
 
 /** An `audience` of `none` turns the check of `aud` off, so the issuer's tokens for other APIs pass. */
 const issuerOf = ({ issuer, audience, jwksUri, scopeClaim = 'scope' }: Context) => {

@@ -134,7 +134,7 @@ const table = (head: string): { what: string; numbers: number[][] }[] => {
   const rows = text.split('\n\n')[0]?.split('\n').slice(2) ?? [];
   return rows.map((row) => {
     const [what = '', ...cells] = row.replaceAll('*', '').split('|').slice(1, -1);
-    return { what, numbers: cells.map((cell) => (cell.match(/[\d.]+/g) ?? ['0']).map(Number)) };
+    return { what, numbers: cells.map((cell) => (cell.replaceAll(',', '').match(/[\d.]+/g) ?? ['0']).map(Number)) };
   });
 };
 
@@ -159,6 +159,17 @@ test('docs/cost.md correctly adds up the monthly costs that do not depend on the
   expect(sumOf(parts, 0, least)).toBeCloseTo(most(quiet ?? []), 2);
   expect([sumOf(parts, 1, least), sumOf(parts, 1, most)].map(Math.round)).toEqual(used);
   expect(read('README.md').replaceAll('\n', ' ')).toContain(`plus ${used?.join(' to ')} a month`);
+});
+
+test('docs/cost.md correctly multiplies what the worst case costs by the requests that the throttle lets through in a day', () => {
+  const [stage] = Object.values(propertiesOf('AWS::ApiGatewayV2::Stage', prod));
+  const { ThrottlingRateLimit: rate } = Object(stage?.['DefaultRouteSettings']);
+  const rows = table('a day');
+  expect(rows).toHaveLength(4);
+  for (const { what, numbers } of rows) {
+    const [million = [], day = []] = numbers;
+    expect(least(day), what).toBe(Math.round(least(million) * rate * 0.0864));
+  }
 });
 
 test('docs/cost.md computes the cost of Lambda with the memory size that the functions have', () => {

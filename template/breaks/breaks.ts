@@ -273,6 +273,12 @@ const byFile: Record<string, Row[]> = {
   'infra/settings.ts': [
     ["defaultStage = 'dev'", "defaultStage = 'prod'", 'A bare cdk deploy changes production.'],
     ['  refuseUnknownKeys(node);\n', '', 'A misspelt stage is ignored, so the default one is deployed.'],
+    [
+      'rateLimit + burstLimit',
+      'rateLimit',
+      'DynamoDB throttles small plants in a burst that the gateway lets through.',
+    ],
+    ['|aws:|service$|stage$', '|aws:', 'A tag of a team replaces the stage, so GitHub reads another stage.'],
     ['https:\\/\\/[^*]+', 'https:\\/\\/.+', 'A setting opens the API to the pages of every origin.'],
     [
       "stage === 'prod' && alarmEmail",

@@ -28,6 +28,7 @@ const valuesOf = (type: string, name: string, template = prod): unknown[] => {
 const throttle = ['ThrottlingRateLimit', 'ThrottlingBurstLimit'].flatMap((name) =>
   valuesOf('AWS::ApiGatewayV2::Stage', `DefaultRouteSettings.${name}`),
 );
+const maxWriteUnits = valuesOf('AWS::DynamoDB::GlobalTable', 'WriteOnDemandThroughputSettings.MaxWriteRequestUnits');
 const logDays = [prod, dev].flatMap((template) => valuesOf('AWS::Logs::LogGroup', 'RetentionInDays', template));
 const tokenMinutes = valuesOf('AWS::Cognito::UserPoolClient', 'AccessTokenValidity', dev);
 const preflightSeconds = valuesOf('AWS::ApiGatewayV2::Api', 'CorsConfiguration.MaxAge', dev);
@@ -52,6 +53,8 @@ test.skipIf(reasonToSkip()).each<[document: string, text: string, inText: unknow
   ['.github/SECURITY.md', 'makes tokens that expire after an hour', [60], tokenMinutes],
   ['.github/SECURITY.md', 'refused within 5 minutes, or within an hour if', [5, 60], [fresh, usable]],
   ['.github/SECURITY.md', 'Logs are kept for 3 months (`dev`: a week)', [90, 7], logDays],
+  ['docs/cost.md', '43.2 million requests a day', 43.2, (Number(throttle[0]) * 86_400) / 1e6],
+  ['docs/cost.md', 'maximum of 1,500 write units a second', [1_500], maxWriteUnits],
   ['docs/deploy.md', '| `rateLimit`, `burstLimit` | `500`, `1000` |', [500, 1_000], throttle],
   ['docs/deploy.md', '| logs | 3 months | 1 week |', [90, 7], logDays],
   ['docs/deploy.md', "may keep the gateway's answer for two hours", [7_200], preflightSeconds],

@@ -135,17 +135,22 @@ test('X-Ray traces the functions, and their roles may write traces, only if the 
   expect(JSON.stringify(templates)).not.toMatch(/TracingConfig|xray/);
 });
 
-test('the stack has the tags service and stage, and the tag owner if the CDK context has an owner', () => {
+test('the stack has the tags service and stage, and those of the setting `tags`', () => {
   // CDK gives CloudFormation the tags together with the template: they are in the cloud assembly.
   const tagsOf = (context: Record<string, string>) =>
     withStack(context, (stack) => Stage.of(stack)?.synth().getStackArtifact(stack.artifactId).tags);
   const service = 'plant-store';
   expect(tagsOf(kinds.prod)).toEqual({ service, stage: 'prod' });
-  expect(tagsOf({ stage: 'dev-anna', owner: 'Team A' })).toEqual({ service, stage: 'dev-anna', owner: 'Team A' });
+  const tags = { owner: 'Team A', 'cost-center': '42' };
+  expect(tagsOf({ stage: 'dev-anna', tags: 'owner=Team A,cost-center=42' })).toEqual({
+    service,
+    stage: 'dev-anna',
+    ...tags,
+  });
 });
 
-test('the tags do not change the template, so a new owner deploys no new function versions', () => {
-  expect(templateOf({ owner: 'Team A' }).toJSON()).toEqual(templateOf({}).toJSON());
+test('the tags do not change the template, so a new tag deploys no new function versions', () => {
+  expect(templateOf({ tags: 'owner=Team A' }).toJSON()).toEqual(templateOf({}).toJSON());
 });
 
 test('the stack has exactly the listed tables: on-demand, and with point-in-time recovery', () => {
@@ -161,6 +166,40 @@ test('the stack has exactly the listed tables: on-demand, and with point-in-time
       .sort(),
   );
   for (const [id, properties] of Object.entries(tables)) expect(properties, id).toMatchObject(expected);
+});
+
+test.each([
+  [{}, 1_500],
+  [{ rateLimit: '600', burstLimit: '700' }, 1_300],
+  [{ rateLimit: '5', burstLimit: '5' }, 400],
+  [{ rateLimit: '40000' }, 39_999],
+])(
+  'each table accepts a write unit for each request that the throttle %j lets through, at least one of the largest items, and less than its quota',
+  (limits, units) => {
+    const tables = propertiesOf(
+      'AWS::DynamoDB::GlobalTable',
+      templateFor({ ...kinds.prodWithIssuer, ...limits }, prodName),
+    );
+    for (const [id, properties] of Object.entries(tables))
+      expect(properties, id).toMatchObject({ WriteOnDemandThroughputSettings: { MaxWriteRequestUnits: units } });
+  },
+);
+
+test('AWS mails alarmEmail if the account spends more than the budget, or is forecast to; without a budget, nobody is mailed', () => {
+  const mail = { SubscriptionType: 'EMAIL', Address: 'me@a.example' };
+  const over = (NotificationType: string) => ({
+    Notification: { NotificationType, ComparisonOperator: 'GREATER_THAN', Threshold: 100 },
+    Subscribers: [mail],
+  });
+  const context = { ...kinds.prod, alarmEmail: 'me@a.example' };
+  const budgets = propertiesOf('AWS::Budgets::Budget', templateFor({ ...context, budget: '50' }, prodName));
+  expect(Object.values(budgets)).toEqual([
+    {
+      Budget: { BudgetType: 'COST', TimeUnit: 'MONTHLY', BudgetLimit: { Amount: 50, Unit: 'USD' } },
+      NotificationsWithSubscribers: [over('ACTUAL'), over('FORECASTED')],
+    },
+  ]);
+  expect(ofType('AWS::Budgets::Budget', templateFor(context, prodName))).toEqual({});
 });
 
 test('the plants table has the only key that createPlant uses', () => {

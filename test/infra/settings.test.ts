@@ -19,13 +19,14 @@ const trusted = { issuer, audience: 'api' };
 const atHome = { issuer: 'http://127.0.0.1:9000/x', audience: 'api', scopeClaim: 'scp,roles' };
 const mail = 'me@a.example';
 const owner = 'Équipe_a.b:c/d=e+f@example.com';
+const manyTags = Array.from({ length: 49 }, (_, index) => `tag${index}=x`).join();
 const inZone = (zoneName: string) => ({ ...named, zone: { hostedZoneId: zone.hostedZoneId, zoneName } });
 const keysAt = (jwksUri: string) => ({ jwksUri, scopeClaim: 'scope' });
 
 describe('the settings', () => {
   test('have defaults', () => {
-    expect(defaults).toMatchObject({ stage: 'dev', throttle, allowOrigins: [], tracing: false });
-    const optional = { alarmEmail: undefined, domain: undefined, externalIssuer: undefined, owner: undefined };
+    expect(defaults).toMatchObject({ stage: 'dev', throttle, allowOrigins: [], tags: {}, tracing: false });
+    const optional = { alarmEmail: undefined, domain: undefined, externalIssuer: undefined, budget: undefined };
     expect(defaults).toMatchObject({ ...optional, permissionsBoundary: undefined });
   });
 
@@ -37,7 +38,11 @@ describe('the settings', () => {
     [{ stage: 'prod', alarmEmail: 'none' }, { stage: 'prod' }],
     [{ stage: `dev-${'a'.repeat(20)}` }, { stage: `dev-${'a'.repeat(20)}` }],
     [{ rateLimit: '50', burstLimit: 7 }, { throttle: { rateLimit: 50, burstLimit: 7 } }],
-    [{ owner }, { owner }],
+    [{ tags: `owner=${owner},cost center=4 2` }, { tags: { owner, 'cost center': '4 2' } }],
+    [
+      { alarmEmail: mail, budget: '50' },
+      { alarmEmail: mail, budget: 50 },
+    ],
     [{ tracing: 'on' }, { tracing: true }],
     [{ tracing: 'off' }, {}],
     [{ permissionsBoundary: 'A-b_c+d=e,f.g@h' }, { permissionsBoundary: 'A-b_c+d=e,f.g@h' }],
@@ -73,7 +78,11 @@ describe('the settings', () => {
     ['tracing', ['On', '', true]],
     ['permissionsBoundary', ['', 'arn:aws:iam::123456789012:policy/a', 'a'.repeat(129)]],
     ['alarmEmail', ['me', 'None', '', 'me@a.example,you@a.example', undefined], { stage: 'prod' }],
-    ['owner', ['', 'Team A, B', 'a'.repeat(257)]],
+    ['budget', ['50.5', '0', ''], { alarmEmail: mail }],
+    ['budget', [50], { alarmEmail: 'none' }],
+    ['budget', [50]],
+    ['tags', ['', 'owner', 'owner=', '=a', 'a=b,', 'a=b, c=d', 'a =b', 'a= b', 'a=b ', 'a=#', '#=a', ['a=b']]],
+    ['tags', ['Stage=x', 'service=x', 'AWS:a=b', 'a=1,A=2', `a=${'a'.repeat(257)}`, `${'a'.repeat(129)}=a`, manyTags]],
     ['allowOrigins', ['', '*', 'https://*.a.example', 'http://a.example', 'https://a.example/', 'https://a.example,']],
     [
       'allowOrigins',

@@ -61,7 +61,7 @@ const variants = {
   domain: { own: named, inZone: { ...named, ...zone }, none: {} },
   issuer: { cognito: {}, external: externalIssuer },
   origins: { some: { allowOrigins }, none: {} },
-  mail: { sent: { alarmEmail: 'me@a.example' }, none: { alarmEmail: 'none' } },
+  mail: { sent: { alarmEmail: 'me@a.example', budget: '50' }, none: { alarmEmail: 'none' } },
   tracing: { on: { tracing: 'on' }, none: {} },
 } satisfies Record<string, Record<string, Record<string, string>>>;
 

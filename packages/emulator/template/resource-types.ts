@@ -190,6 +190,7 @@ export type ReadProperty<T extends ServedType> = (typeof served)[T]['read'][numb
  * of one of these types only with `leaveOut`, and then gets a made-up value.
  */
 export const withoutEffect: ReadonlySet<string> = new Set([
+  'AWS::Budgets::Budget',
   'AWS::CDK::Metadata',
   'AWS::CloudWatch::Alarm',
   'AWS::CloudWatch::CompositeAlarm',
