@@ -55,6 +55,7 @@ test.skipIf(reasonToSkip()).each<[document: string, text: string, inText: unknow
   ['.github/SECURITY.md', 'Logs are kept for 3 months (`dev`: a week)', [90, 7], logDays],
   ['docs/cost.md', '43.2 million requests a day', 43.2, (Number(throttle[0]) * 86_400) / 1e6],
   ['docs/cost.md', 'maximum of 1,500 write units a second', [1_500], maxWriteUnits],
+  ['docs/operate/backup.md', 'MaxWriteRequestUnits=1500', [1_500], maxWriteUnits],
   ['docs/deploy.md', '| `rateLimit`, `burstLimit` | `500`, `1000` |', [500, 1_000], throttle],
   ['docs/deploy.md', '| logs | 3 months | 1 week |', [90, 7], logDays],
   ['docs/deploy.md', "may keep the gateway's answer for two hours", [7_200], preflightSeconds],

@@ -1,14 +1,9 @@
 /** Tests that docs/operate/edge.ts, run as docs/operate/limits.md says, synthesizes without cdk-nag findings. */
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { featureFlags } from '../kit/feature-flags.ts';
-import { run, temporaryFolder } from '../kit/local-service.ts';
-import { propertiesOf, type Template, withoutHashes } from '../kit/template.ts';
+import { expect, test } from 'vitest';
+import { readRecipe } from '../kit/recipes.ts';
+import { propertiesOf } from '../kit/template.ts';
 
-const document = await readFile('docs/operate/limits.md', 'utf8');
-const [, app = ''] = /npx cdk deploy --app '([^']+)'/.exec(document) ?? [];
-const keys = [...document.matchAll(/-c (\w+)=/g)].map(([, key = '']) => key);
+const { keys, synthesize } = readRecipe('docs/operate/limits.md');
 
 const certificate = (id: string): string => `arn:aws:acm:us-east-1:123456789012:certificate/${id}`;
 const settings: Record<string, string> = {
@@ -18,19 +13,11 @@ const settings: Record<string, string> = {
   clientCertificateArn: certificate('client'),
 };
 
-const synthesize = async (context: Record<string, string>) => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
-  const CDK_CONTEXT_JSON = JSON.stringify({ ...featureFlags, ...context });
-  const { code, stdout, stderr } = await run('sh', ['-c', app], { CDK_OUTDIR: folder, CDK_CONTEXT_JSON }).ended;
-  return { code, said: stdout + stderr, file: path.join(folder, 'PlantStore-Edge.template.json') };
-};
-
 test('the recipe for AWS WAF allows each token and each IP address fewer requests than the throttle of the API allows in total', async () => {
   expect(keys).toEqual(Object.keys(settings));
-  const { code, said, file } = await synthesize(settings);
+  const { code, said, templateOf } = await synthesize(settings);
   expect([code, said]).toEqual([0, expect.not.stringMatching(/error|violation/i)]);
-  const template: Template = withoutHashes(JSON.parse(await readFile(file, 'utf8')));
+  const template = templateOf('PlantStore-Edge');
 
   const [id, acl] = Object.entries(propertiesOf('AWS::WAFv2::WebACL', template))[0] ?? [];
   const counted = (statement: object) => ({
