@@ -17,8 +17,9 @@ export const faults = (operation: ServiceFunction): Metric =>
 /** Matches lines of clients' requests. The smoke test sends `smoke-test-` and the deployment's id as gatewayRequestId. */
 const isOfClient = '$.message.gatewayRequestId != "smoke-test-*"';
 
+/** Without a default of 0, the metric costs nothing until this happens. */
 export const keysNotFetched = (authorizer: ServiceFunction): Metric =>
-  count(authorizer, 'KeysNotFetched', outcomeIs('keys not fetched'));
+  count(authorizer, 'KeysNotFetched', outcomeIs('keys not fetched'), {});
 
 export const refusals = (authorizer: ServiceFunction): IMetric =>
   countBy('reason', authorizer, 'Refused', outcomeIs('refused'));

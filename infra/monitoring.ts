@@ -242,7 +242,8 @@ const maximum = { statistic: cloudwatch.Stats.MAXIMUM };
 
 /** A wrong issuer refuses everybody with 403, which breaks no promise. */
 const ofApi = (api: PlantApi): Alarms => {
-  const expression = 'IF(all > 0, 100 * FILL(some, 0) / all, 0)';
+  // The check from outside alone sends 2 requests in five minutes, or 6 if it fails, and all are refused.
+  const expression = 'IF(all > 10, 100 * FILL(some, 0) / all, 0)';
   const usingMetrics = { some: api.metricClientError(sum), all: api.metricCount(sum) };
   const share = new cloudwatch.MathExpression({ expression, usingMetrics });
   return { Api4xxRate: above(25, share, lasting, 'For 15 minutes, more than 25 % of the responses were 4xx.') };

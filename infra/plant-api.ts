@@ -42,7 +42,6 @@ export class PlantApi extends apigateway.HttpApi {
       httpApi: this,
       autoDeploy: true,
       throttle,
-      detailedMetricsEnabled: true,
       accessLogSettings: { destination: new apigateway.LogGroupLogDestination(accessLog), format: accessLogFormat },
     });
     this.outputs = domain ? this.#addDomain(domain, apiStage) : { ApiUrl: this.apiEndpoint };

@@ -6,6 +6,7 @@ import { operations as contract } from '../functions/generated/contract.ts';
 import { AccountBudget } from './account-budget.ts';
 import { Monitoring } from './monitoring.ts';
 import { grants, listOperations, listTables } from './operations.ts';
+import { OutsideCheck } from './outside-check.ts';
 import { PlantApi } from './plant-api.ts';
 import { ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
@@ -61,7 +62,10 @@ export class PlantStoreStack extends Stack {
     });
     const ofOperations = Object.fromEntries(entries);
 
-    const watched = { api, operations: Object.values(ofOperations), authorizer, tables, pages: [] };
+    const apiUrl = api.outputs.ApiUrl;
+    const pages =
+      stage === 'prod' ? [new OutsideCheck(this, 'OutsideCheck', { apiUrl, issuer, stage, tracing }).alarm] : [];
+    const watched = { api, operations: Object.values(ofOperations), authorizer, tables, pages };
     const monitoring = new Monitoring(this, 'Monitoring', watched, settings);
     if (stage === 'prod') {
       const functions = { ...ofOperations, authorizer };

@@ -40,8 +40,8 @@ const packageRule = (name: string, ...more: RegExp[]): Rule => {
 const rules: Rule[] = [
   {
     of: /^functions\/[^/]+\.lambda\.ts$/,
-    rule: 'an entry builds a function from its operation, http/, plants/, auth/, smoke-test/ and generated/',
-    may: [/^functions\/[^/.]+\.ts$/, /^functions\/(http|plants|auth|smoke-test|generated)\//, /^aws-lambda$/],
+    rule: 'an entry builds a function from its operation, http/, plants/, auth/, smoke-test/, generated/ and Node.js',
+    may: [/^functions\/[^/.]+\.ts$/, /^functions\/(http|plants|auth|smoke-test|generated)\//, /^aws-lambda$/, node],
   },
   {
     of: /^functions\/[^/.]+\.ts$/,

@@ -32,7 +32,7 @@ export const authorizerEvent = (token: string, requestId: string): object => {
 export const forgedToken = (issuer: string): string => {
   const inAMinute = Math.floor(Date.now() / 1_000) + 60;
   const parts = [
-    { alg: 'RS256', kid: 'smoke-test' },
+    { alg: 'RS256', kid: 'forged' },
     { iss: issuer, exp: inAMinute },
   ].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
   return [...parts, 'AAAA'].join('.');

@@ -44,6 +44,14 @@ const byFile: Record<string, Row[]> = {
       'A failure of the authorizer has no request id.',
     ],
   ],
+  'functions/outside-check.lambda.ts': [
+    ['agent: false, ', '', 'The check from outside does not see that the certificate has expired since its last run.'],
+    [
+      '  await expectStatus(401, {});\n',
+      '',
+      'The check from outside succeeds although the domain name leads to no API.',
+    ],
+  ],
   'functions/smoke-test.lambda.ts': [
     [
       '  await report(event, isGood);\n',
@@ -247,6 +255,10 @@ const byFile: Record<string, Row[]> = {
       'The prod stack can be deleted with one command.',
     ],
     ['table.grant(fn, ...(grants[id][tableId] ?? []));', 'table.grantWriteData(fn);', 'createPlant may delete plants.'],
+  ],
+  'infra/outside-check.ts': [
+    ['TreatMissingData.BREACHING', 'TreatMissingData.NOT_BREACHING', 'Nobody learns that the check no longer runs.'],
+    ["'runs - errors'", "'runs'", 'Nobody learns that every check fails.'],
   ],
   'infra/plants-table.ts': [
     ["...(stage === 'prod' && {", '...(stage && {', 'A backup of the plants outlives a dev stack.'],

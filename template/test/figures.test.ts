@@ -29,6 +29,11 @@ const throttle = ['ThrottlingRateLimit', 'ThrottlingBurstLimit'].flatMap((name) 
   valuesOf('AWS::ApiGatewayV2::Stage', `DefaultRouteSettings.${name}`),
 );
 const maxWriteUnits = valuesOf('AWS::DynamoDB::GlobalTable', 'WriteOnDemandThroughputSettings.MaxWriteRequestUnits');
+const alarms = Object.values(propertiesOf('AWS::CloudWatch::Alarm'));
+const watched = alarms.flatMap(({ Metrics: queries = [{ MetricStat: {} }] }) =>
+  (queries as { MetricStat?: object }[]).filter(({ MetricStat }) => MetricStat !== undefined),
+);
+const composites = Object.keys(propertiesOf('AWS::CloudWatch::CompositeAlarm'));
 const logDays = [prod, dev].flatMap((template) => valuesOf('AWS::Logs::LogGroup', 'RetentionInDays', template));
 const tokenMinutes = valuesOf('AWS::Cognito::UserPoolClient', 'AccessTokenValidity', dev);
 const preflightSeconds = valuesOf('AWS::ApiGatewayV2::Api', 'CorsConfiguration.MaxAge', dev);
@@ -53,6 +58,12 @@ test.skipIf(reasonToSkip()).each<[document: string, text: string, inText: unknow
   ['.github/SECURITY.md', 'makes tokens that expire after an hour', [60], tokenMinutes],
   ['.github/SECURITY.md', 'refused within 5 minutes, or within an hour if', [5, 60], [fresh, usable]],
   ['.github/SECURITY.md', 'Logs are kept for 3 months (`dev`: a week)', [90, 7], logDays],
+  [
+    'docs/cost.md',
+    '15 alarms over 24 metrics, at 0.10 each, and 2 composite alarms',
+    [15, 24, 2],
+    [alarms.length, watched.length, composites.length],
+  ],
   ['docs/cost.md', '43.2 million requests a day', 43.2, (Number(throttle[0]) * 86_400) / 1e6],
   ['docs/cost.md', 'maximum of 1,500 write units a second', [1_500], maxWriteUnits],
   ['docs/operate/backup.md', 'MaxWriteRequestUnits=1500', [1_500], maxWriteUnits],

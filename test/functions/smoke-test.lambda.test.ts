@@ -143,7 +143,7 @@ describe('if all new versions are good, the smoke test', () => {
     expect(asked[0]?.event.body).toBe(toJson(firstCheck.body));
     const parts = String(asked.at(-1)?.event.headers['authorization']).replace('Bearer ', '').split('.');
     expect(parts.slice(0, 2).map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()))).toEqual([
-      { alg: 'RS256', kid: 'smoke-test' },
+      { alg: 'RS256', kid: 'forged' },
       { iss: issuer, exp: expect.toSatisfy((exp: number) => exp * 1_000 > Date.now()) },
     ]);
   });

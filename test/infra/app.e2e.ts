@@ -54,6 +54,7 @@ const ofQueues = [
 /** Lists the cdk-nag findings that a stack with these settings and this template is expected to acknowledge. */
 const findings = ({ stage, issuer, mail, tracing }: (typeof combinations)[number], template: string): string[] => [
   'Serverless-LambdaDLQ of AWS::Lambda::Function',
+  ...(stage === 'prod' ? ['Serverless-EventBusDLQ of AWS::Events::Rule'] : []),
   // Functions that the API does not call, such as the one for a queue, have separate policies. So has the smoke test.
   ...(stage === 'prod' || (tracing === 'on' && template.includes('"AWS::IAM::Policy"'))
     ? ['AwsSolutions-IAM5 of AWS::IAM::Policy']

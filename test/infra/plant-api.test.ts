@@ -51,7 +51,7 @@ test('the API has no stage name in its URLs, is throttled and logged, and by def
     ApiStage: {
       StageName: '$default',
       AutoDeploy: true,
-      DefaultRouteSettings: { ThrottlingRateLimit: 500, ThrottlingBurstLimit: 1_000, DetailedMetricsEnabled: true },
+      DefaultRouteSettings: { ThrottlingRateLimit: 500, ThrottlingBurstLimit: 1_000 },
       AccessLogSettings: { DestinationArn: arn('ApiAccessLog') },
     },
   });

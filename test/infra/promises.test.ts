@@ -1,7 +1,7 @@
 /** Rehearses the alarms on what docs/operate/runbook.md promises: when Page and Ticket go off, and for how long. */
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
-import { rehearse, type Span, type Value } from '../kit/alarms.ts';
+import { check, rehearse, type Span, type Value } from '../kit/alarms.ts';
 import { prod, propertiesOf, type Template } from '../kit/template.ts';
 
 const requests = 'AWS/ApiGateway Count Api';
@@ -35,6 +35,9 @@ const rows: [what: string, spans: Span[], notified: string[]][] = [
   ['one failure at night', atNight([1, [...night, [errors, 1]]]), []],
   ['one slow response at night', atNight([1, [...night, [latency, 2_400]]]), []],
   ['four failures in a row at night', atNight([4, [...night, [errors, 1]]]), []],
+  ['the check from outside fails twice', byDay([10, [...usual, [check, 1]]]), []],
+  ['the check from outside fails for an hour', byDay([hour, [...usual, [check, 1]]]), ['Page 15–61']],
+  ['the check from outside does not run for an hour', byDay([hour, [...usual, [check, 0, 0]]]), ['Page 15–61']],
   ['an outage at night', atNight([hour, traffic(50 / hour, { failing: 1 })]), ['Page 5–65', 'Ticket 5–420']],
 ];
 

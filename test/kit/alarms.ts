@@ -46,8 +46,20 @@ export const raisedAlarms = (template: object, minutes: readonly (readonly Value
     .filter(([, states]) => states.includes(true))
     .map(([name]) => name);
 
-/** Evaluates all alarms at the end of each minute. @returns for each alarm, whether it is on after each minute */
-export const rehearse = (template: object, spans: readonly Span[]): Record<string, boolean[]> => {
+/** The metric of the check from outside: 1 if it fails. */
+export const check = 'AWS/Lambda Errors OutsideCheck';
+
+const withCheck = ([minutes, values]: Span): Span => [
+  minutes,
+  values.some(([name]) => name === check) ? values : [[check, 0], ...values],
+];
+
+/**
+ * Evaluates all alarms at the end of each minute. In minutes without a value of `check`, the check succeeds.
+ * @returns for each alarm, whether it is on after each minute
+ */
+export const rehearse = (template: object, given: readonly Span[]): Record<string, boolean[]> => {
+  const spans = given.map(withCheck);
   const length = spans.reduce((sum, [minutes]) => sum + minutes, 0);
   const states: Record<string, boolean[]> = {};
   const evaluate = (type: string, start: (alarm: Resource['Properties']) => (end: number) => boolean) =>
@@ -72,7 +84,7 @@ export const rehearse = (template: object, spans: readonly Span[]): Record<strin
 
 const operators: Record<string, (value: number, threshold: number) => boolean> = {
   GreaterThanThreshold: (value, threshold) => value > threshold,
-  LessThanThreshold: (value, threshold) => value < threshold,
+  GreaterThanOrEqualToThreshold: (value, threshold) => value >= threshold,
 };
 
 /** Returns whether the alarm is on after the minute `end`: whether all of its last periods are beyond the threshold. */
@@ -127,6 +139,7 @@ const statistic = (stat: string, metric: string | undefined, values: readonly Va
   const total = (some: readonly Value[], of: (value: number) => number) =>
     some.reduce((sum, [, value, times = 1]) => sum + of(value) * times, 0);
   if (stat === 'Sum') return total(own, (value) => value);
+  if (stat === 'Average') return total(own, (value) => value) / total(own, () => 1);
   if (stat === 'Maximum') return Math.max(...own.map(([, value]) => value));
   const [, bound] = /^PR\((\d+):\)$/.exec(stat) ?? [];
   if (bound === undefined) throw new Error(`The statistic ${stat} is not known here.`);

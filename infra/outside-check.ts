@@ -1,0 +1,44 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import { Alarm, ComparisonOperator, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
+import type { Construct } from 'constructs';
+import { acknowledge } from './acknowledge.ts';
+import { BundledFunction } from './service-function.ts';
+import type { Settings } from './settings.ts';
+
+type OutsideCheckProps = Pick<Settings, 'stage' | 'tracing'> & { apiUrl: string; issuer: string };
+
+/** Calls the API every five minutes, as a client does but with a forged token: docs/decisions/stack.md. */
+export class OutsideCheck extends BundledFunction {
+  /** Goes off if no check has succeeded for 15 minutes, and also if none has run. */
+  readonly alarm: Alarm;
+
+  constructor(scope: Construct, id: string, { apiUrl, issuer, stage, tracing }: OutsideCheckProps) {
+    super(scope, id, {
+      entry: 'outside-check.lambda.ts',
+      environment: { API_URL: apiUrl, ISSUER: issuer },
+      // Two requests of at most 11 s each.
+      timeout: Duration.seconds(25),
+      stage,
+      tracing,
+    });
+    const anotherFollows = 'The next check follows within five minutes, and the alarm tells if none succeeds.';
+    acknowledge(this, 'Serverless-LambdaDLQ', anotherFollows);
+    const period = Duration.minutes(5);
+    const rule = new Rule(this, 'Schedule', { schedule: Schedule.rate(period), targets: [new LambdaFunction(this)] });
+    acknowledge(rule, 'Serverless-EventBusDLQ', anotherFollows);
+
+    const alarmName = `${Stack.of(this).stackName}-${id}`;
+    this.alarm = new Alarm(this, 'Silence', {
+      alarmName,
+      alarmDescription: `No check from outside succeeded for 15 minutes. What to do: docs/operate/runbook.md, ${id}.`,
+      // Lambda reports 0 or 1 for each run, so an average of 1 means that every run has failed.
+      metric: this.metricErrors({ period, statistic: Stats.AVERAGE }),
+      threshold: 1,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      evaluationPeriods: 3,
+      treatMissingData: TreatMissingData.BREACHING,
+    });
+  }
+}

@@ -1,0 +1,60 @@
+/** Tests what calls the check from outside, whom it calls, and the alarm on its silence. Only stage `prod` has it. */
+import { expect, test } from 'vitest';
+import { kinds, named, templateOf } from '../kit/stacks.ts';
+import { arn, ofType, prod, propertiesOf, ref, withoutHashes } from '../kit/template.ts';
+
+test('a rule calls the check every five minutes, and nothing else may call it', () => {
+  const [rule, ...others] = Object.entries(propertiesOf('AWS::Events::Rule'));
+  expect(others).toEqual([]);
+  const targets = [expect.objectContaining({ Arn: arn('OutsideCheck') })];
+  expect(rule?.[1]).toMatchObject({ ScheduleExpression: 'rate(5 minutes)', State: 'ENABLED', Targets: targets });
+  const permissions = Object.values(propertiesOf('AWS::Lambda::Permission')).filter(({ FunctionName }) =>
+    JSON.stringify(FunctionName).includes('"OutsideCheck"'),
+  );
+  const events = { Principal: 'events.amazonaws.com', SourceArn: arn(rule?.[0] ?? '') };
+  expect(permissions).toEqual([expect.objectContaining(events)]);
+});
+
+test('the check calls the address that clients call, and may do nothing but write its log', () => {
+  const variablesOf = (template: typeof prod) =>
+    Object(propertiesOf('AWS::Lambda::Function', template)['OutsideCheck']?.['Environment']).Variables;
+  const variables = { BUNDLE_SHA256: expect.any(String), ISSUER: 'https://issuer.example' };
+  expect(variablesOf(prod)).toEqual({ ...variables, API_URL: prod.Outputs['ApiUrl']?.Value });
+  const withDomain = withoutHashes(templateOf({ ...kinds.prodWithIssuer, ...named }).toJSON());
+  expect(variablesOf(withDomain)).toEqual({ ...variables, API_URL: `https://${named.domainName}` });
+  expect(propertiesOf('AWS::IAM::Policy')['OutsideCheckRoleDefaultPolicy']).toMatchObject({
+    PolicyDocument: {
+      Statement: [
+        { Action: ['logs:CreateLogStream', 'logs:PutLogEvents'], Effect: 'Allow', Resource: arn('OutsideCheckLogs') },
+      ],
+    },
+  });
+});
+
+test('an alarm goes off if in 15 minutes no check has succeeded, or none has run; it rolls back nothing', () => {
+  const [id, alarm] = Object.entries(propertiesOf('AWS::CloudWatch::Alarm')).find(([name]) =>
+    name.startsWith('OutsideCheck'),
+  ) ?? [''];
+  expect(alarm).toMatchObject({
+    Namespace: 'AWS/Lambda',
+    MetricName: 'Errors',
+    Dimensions: [{ Name: 'FunctionName', Value: ref('OutsideCheck') }],
+    Statistic: 'Average',
+    Period: 300,
+    ComparisonOperator: 'GreaterThanOrEqualToThreshold',
+    Threshold: 1,
+    EvaluationPeriods: 3,
+    TreatMissingData: 'breaching',
+  });
+  expect(JSON.stringify(propertiesOf('AWS::CodeDeploy::DeploymentGroup'))).not.toContain(id);
+});
+
+test('no other resource waits for the check, so it cannot stop a roll-out; a dev stage does not have it', () => {
+  const waiting = Object.entries(prod.Resources).filter(([, { DependsOn = [] }]) =>
+    DependsOn.some((each) => each.startsWith('OutsideCheck')),
+  );
+  expect(waiting.map(([name]) => name).filter((name) => !name.startsWith('OutsideCheck'))).toEqual([]);
+  const dev = withoutHashes(templateOf(kinds.devWithIssuer).toJSON());
+  expect(Object.keys(dev.Resources).filter((name) => name.startsWith('OutsideCheck'))).toEqual([]);
+  expect(ofType('AWS::Events::Rule', dev)).toEqual({});
+});
