@@ -138,7 +138,7 @@ type Window = [name: string, length: Duration];
 
 /**
  * A burn rate of 1 spends the error budget of 30 days in 30 days. Both windows must burn: the long one shows that it
- * matters, the short one that it goes on. docs/decisions/stack.md says why these.
+ * matters, the short one that it goes on. docs/decisions/alarms.md says why these.
  */
 const severities = {
   Page: {

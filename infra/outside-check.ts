@@ -9,7 +9,7 @@ import type { Settings } from './settings.ts';
 
 type OutsideCheckProps = Pick<Settings, 'stage' | 'tracing'> & { apiUrl: string; issuer: string };
 
-/** Calls the API every five minutes, as a client does but with a forged token: docs/decisions/stack.md. */
+/** Calls the API every five minutes, as a client does but with a forged token: docs/decisions/alarms.md. */
 export class OutsideCheck extends BundledFunction {
   /** Goes off if no check has succeeded for 15 minutes, and also if none has run. */
   readonly alarm: Alarm;

@@ -69,7 +69,7 @@ test('the stack has no alarm that this file does not list', () => {
 
 const composites = propertiesOf('AWS::CloudWatch::CompositeAlarm');
 
-test('only Page and Ticket notify, when they go off and when they end, each a topic of its own', () => {
+test('only Page and Ticket notify, when they go off and when they end, each through another topic', () => {
   const notify = (topic: string) => ({ AlarmActions: [ref(topic)], OKActions: [ref(topic)] });
   expect(composites).toMatchObject({
     MonitoringPage: { AlarmName: 'PlantStore-Page', ...notify('MonitoringPages') },
