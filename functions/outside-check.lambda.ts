@@ -4,7 +4,7 @@ import { scopes } from './generated/contract.ts';
 import { forgedToken } from './smoke-test/events.ts';
 
 /** Milliseconds for one request. The gateway waits 10 s for an authorizer. */
-const timeout = 11_000;
+export const timeout = 11_000;
 
 /**
  * Calls the API as a stranger, who must be refused. The authorizer answers only if it has the keys of the token issuer.

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { Stack } from 'aws-cdk-lib';
 import { CfnBudget } from 'aws-cdk-lib/aws-budgets';
 import type { Construct } from 'constructs';
 
@@ -11,8 +13,11 @@ export class AccountBudget extends CfnBudget {
       notification: { notificationType, comparisonOperator: 'GREATER_THAN', threshold: 100 },
       subscribers: [{ subscriptionType: 'EMAIL', address }],
     });
+    // A generated name would not begin with the stack's, as infra/deployment-policy.json demands. Another address makes
+    // another budget, which needs another name.
+    const budgetName = `${Stack.of(scope).stackName}-${createHash('sha256').update(address).digest('hex').slice(0, 8)}`;
     super(scope, id, {
-      budget: { budgetType: 'COST', timeUnit: 'MONTHLY', budgetLimit: { amount: dollars, unit: 'USD' } },
+      budget: { budgetName, budgetType: 'COST', timeUnit: 'MONTHLY', budgetLimit: { amount: dollars, unit: 'USD' } },
       notificationsWithSubscribers: [mailIf('ACTUAL'), mailIf('FORECASTED')],
     });
   }

@@ -142,7 +142,7 @@ type Window = [name: string, length: Duration];
  */
 const severities = {
   Page: {
-    means: 'At this rate, the error budget of 30 days would last two days, or the API cannot be reached.',
+    means: 'At this rate, the error budget of 30 days would last 50 hours, or the API cannot be reached.',
     burnRate: 14.4,
     long: ['1h', Duration.hours(1)],
     short: ['5m', Duration.minutes(5)],
@@ -155,20 +155,20 @@ const severities = {
   },
 } satisfies Record<string, Severity>;
 
-/** The share of the responses that may be bad, and an expression that counts the bad ones. */
+/** The share of the responses that may be bad, and an expression for the share that is. */
 type Promised = { budget: number; bad: string; metrics: Record<string, cloudwatch.Metric>; means: string };
 
 /** What docs/operate/runbook.md promises. */
 const promises = (api: PlantApi): Record<string, Promised> => ({
   Availability: {
     budget: 0.001,
-    bad: 'FILL(errors, 0)',
+    bad: 'FILL(errors, 0) / all',
     metrics: { errors: api.metricServerError(sum), all: api.metricCount(sum) },
     means: 'Too many responses were 5xx',
   },
   Latency: {
     budget: 0.01,
-    bad: 'FILL(slow, 0) / 100 * all',
+    bad: 'FILL(slow, 0) / 100',
     metrics: { slow: api.metricLatency({ statistic: 'PR(1000:)' }), all: api.metricCount(sum) },
     means: 'Too many responses took over 1 s',
   },
@@ -186,7 +186,7 @@ const burnRates = (
   { burnRate, long, short }: Severity,
 ): Alarms => {
   const alarm = ([window, period]: Window, ignored: number) => {
-    const expression = `IF(${bad} > ${ignored}, ${bad} / all / ${budget}, 0)`;
+    const expression = `IF(${bad} * all > ${ignored}, ${bad} / ${budget}, 0)`;
     const metric = new cloudwatch.MathExpression({ expression, usingMetrics: metrics, label: 'burn rate' });
     const what = `${means}: the burn rate of ${period.toHumanString()} is over ${burnRate}.`;
     return [`${name}${window}`, above(burnRate, metric, { period, evaluationPeriods: 1 }, what)] as const;
@@ -242,7 +242,7 @@ const maximum = { statistic: cloudwatch.Stats.MAXIMUM };
 
 /** A wrong issuer refuses everybody with 403, which breaks no promise. */
 const ofApi = (api: PlantApi): Alarms => {
-  // The check from outside alone sends 2 requests in five minutes, or 6 if it fails, and all are refused.
+  // At night, the check from outside may be alone: 2 refused requests in five minutes, or 6 if it fails.
   const expression = 'IF(all > 10, 100 * FILL(some, 0) / all, 0)';
   const usingMetrics = { some: api.metricClientError(sum), all: api.metricCount(sum) };
   const share = new cloudwatch.MathExpression({ expression, usingMetrics });
@@ -250,7 +250,12 @@ const ofApi = (api: PlantApi): Alarms => {
 };
 
 const ofAuthorizer = (authorizer: ServiceFunction): Alarms => ({
-  KeysNotFetched: above(0, keysNotFetched(authorizer), atOnce, "The token issuer's keys could not be fetched."),
+  KeysNotFetched: above(
+    0,
+    keysNotFetched(authorizer),
+    lasting,
+    "For 15 minutes, the issuer's keys could not be fetched.",
+  ),
 });
 
 /** Returns the alarms that roll back a function. They watch the function's alias, because callers invoke the alias. */

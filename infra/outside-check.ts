@@ -11,14 +11,14 @@ type OutsideCheckProps = Pick<Settings, 'stage' | 'tracing'> & { apiUrl: string;
 
 /** Calls the API every five minutes, as a client does but with a forged token: docs/decisions/alarms.md. */
 export class OutsideCheck extends BundledFunction {
-  /** Goes off if no check has succeeded for 15 minutes, and also if none has run. */
+  /** Goes off if every check has failed for 15 minutes, or if none has run for about 25. */
   readonly alarm: Alarm;
 
   constructor(scope: Construct, id: string, { apiUrl, issuer, stage, tracing }: OutsideCheckProps) {
     super(scope, id, {
       entry: 'outside-check.lambda.ts',
       environment: { API_URL: apiUrl, ISSUER: issuer },
-      // Two requests of at most 11 s each.
+      // Two requests, each of at most 11 s.
       timeout: Duration.seconds(25),
       stage,
       tracing,
@@ -32,7 +32,7 @@ export class OutsideCheck extends BundledFunction {
     const alarmName = `${Stack.of(this).stackName}-${id}`;
     this.alarm = new Alarm(this, 'Silence', {
       alarmName,
-      alarmDescription: `No check from outside succeeded for 15 minutes. What to do: docs/operate/runbook.md, ${id}.`,
+      alarmDescription: `Every check from outside failed for 15 minutes, or none ran for 25. What to do: docs/operate/runbook.md, ${id}.`,
       // Lambda reports 0 or 1 for each run, so an average of 1 means that every run has failed.
       metric: this.metricErrors({ period, statistic: Stats.AVERAGE }),
       threshold: 1,

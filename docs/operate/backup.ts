@@ -2,7 +2,15 @@
  * Two optional stacks, deployed by hand: every day, AWS Backup copies the table to another region.
  * docs/operate/backup.md explains deployment, costs and gaps.
  */
-import { App, ArnFormat, Duration, Stack, Validations } from 'aws-cdk-lib';
+import {
+  App,
+  ArnFormat,
+  CliCredentialsStackSynthesizer,
+  Duration,
+  type IReusableStackSynthesizer,
+  Stack,
+  Validations,
+} from 'aws-cdk-lib';
 import { BackupPlan, BackupPlanRule, BackupResource, BackupVault } from 'aws-cdk-lib/aws-backup';
 import { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Schedule } from 'aws-cdk-lib/aws-events';
@@ -12,7 +20,8 @@ import { acknowledge } from '../../infra/acknowledge.ts';
 /** Each copy is a full one: what the copies cost grows with this time. */
 const keepCopies = Duration.days(14);
 
-const app = new App();
+// Deploy with an administrator's credentials: infra/deployment-policy.json has no permissions for AWS Backup.
+const app = new App({ defaultStackSynthesizer: new CliCredentialsStackSynthesizer() as IReusableStackSynthesizer });
 const setting = (key: string): string => {
   const value: unknown = app.node.tryGetContext(key);
   if (typeof value !== 'string' || value === '') throw new Error(`The recipe needs -c ${key}=…`);
@@ -22,11 +31,11 @@ const setting = (key: string): string => {
 const [region, copyRegion] = [setting('region'), setting('copyRegion')];
 // A fixed name, because the plan's stack cannot refer to a resource of another region.
 const backupVaultName = 'PlantStoreCopies';
-const copies = new Stack(app, 'PlantStore-Copies', { env: { region: copyRegion } });
+const copies = new Stack(app, 'PlantStoreCopies', { env: { region: copyRegion } });
 // Even an administrator cannot delete a copy before it expires without first changing the vault's policy.
 new BackupVault(copies, 'Vault', { backupVaultName, blockRecoveryPointDeletion: true });
 
-const stack = new Stack(app, 'PlantStore-Backup', { env: { region } });
+const stack = new Stack(app, 'PlantStoreBackup', { env: { region } });
 stack.addStackDependency(copies);
 const copyArn = stack.formatArn({
   service: 'backup',
@@ -40,6 +49,8 @@ const plan = new BackupPlan(stack, 'Plan', {
   backupPlanRules: [
     new BackupPlanRule({
       ruleName: 'Daily',
+      // By default, a backup may begin up to eight hours late.
+      startWindow: Duration.hours(1),
       scheduleExpression: Schedule.cron({ hour: '3', minute: '0' }),
       // In this region, point-in-time recovery is better.
       deleteAfter: Duration.days(1),

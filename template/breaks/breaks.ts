@@ -258,7 +258,7 @@ const byFile: Record<string, Row[]> = {
   ],
   'infra/outside-check.ts': [
     ['TreatMissingData.BREACHING', 'TreatMissingData.NOT_BREACHING', 'Nobody learns that the check no longer runs.'],
-    ["'runs - errors'", "'runs'", 'Nobody learns that every check fails.'],
+    ['Stats.AVERAGE', 'Stats.SUM', 'Two failures in five minutes of three runs count as silence.'],
   ],
   'infra/plants-table.ts': [
     ["...(stage === 'prod' && {", '...(stage && {', 'A backup of the plants outlives a dev stack.'],

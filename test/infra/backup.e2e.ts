@@ -15,11 +15,11 @@ test('the recipe for backups copies the table to a vault in another region every
   const { code, said, templateOf } = await synthesize(settings);
   expect([code, said]).toEqual([0, expect.not.stringMatching(/error|violation|warning/i)]);
 
-  const [vault] = Object.values(propertiesOf('AWS::Backup::BackupVault', templateOf('PlantStore-Copies')));
+  const [vault] = Object.values(propertiesOf('AWS::Backup::BackupVault', templateOf('PlantStoreCopies')));
   const deletion = expect.arrayContaining(['backup:DeleteRecoveryPoint']);
   expect(vault?.['AccessPolicy']).toMatchObject({ Statement: [{ Effect: 'Deny', Action: deletion }] });
 
-  const template = templateOf('PlantStore-Backup');
+  const template = templateOf('PlantStoreBackup');
   const [plan] = Object.values(propertiesOf('AWS::Backup::BackupPlan', template));
   const [rule] = Object(plan?.['BackupPlan']).BackupPlanRule;
   expect(rule).toMatchObject({ ScheduleExpression: 'cron(0 3 * * ? *)', Lifecycle: { DeleteAfterDays: 1 } });

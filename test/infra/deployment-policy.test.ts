@@ -139,6 +139,26 @@ describe('the policy for deployments', () => {
     expect(policy.Statement.map(({ Effect }) => Effect)).toEqual(policy.Statement.map(() => 'Allow'));
   });
 
+  test('changes only A records, and event sources only of its functions; it allows all of a service only by name', () => {
+    const bySid = Object.fromEntries(policy.Statement.map((each) => [each.Sid, each]));
+    expect(bySid['AddressRecords']?.Condition).toEqual({
+      'ForAllValues:StringEquals': { 'route53:ChangeResourceRecordSetsRecordTypes': ['A'] },
+    });
+    expect(bySid['EventsForFunctions']?.Condition).toEqual({
+      ArnLike: { 'lambda:FunctionArn': 'arn:*:lambda:*:*:function:PlantStore-*' },
+    });
+    const whole = policy.Statement.map(({ Sid, Action }) => [
+      Sid,
+      [Action].flat().filter((each) => each.endsWith(':*')),
+    ]);
+    expect(Object.fromEntries(whole.slice(1).filter(([, actions]) => actions?.length))).toEqual({
+      WithoutNames: ['apigateway:*'],
+    });
+    expect(bySid['OfThisService']?.Resource).toEqual(
+      [bySid['OfThisService']?.Resource].flat().filter((each) => /[:/]PlantStore-\*$/.test(String(each))),
+    );
+  });
+
   test.each([
     // Whoever may do one of these could become an administrator.
     ['iam:AttachRolePolicy', 'arn:aws:iam::ACCOUNT:role/PlantStore-Some'],

@@ -28,7 +28,7 @@ const deadLetters = Object.entries(propertiesOf('AWS::SQS::Queue')).flatMap(([na
 /** These alarms open a ticket. */
 const tickets: Row[] = [
   ['Api4xxRate', 25, 900, shareOf4xx],
-  ['AuthorizerKeysNotFetched', 0, 60, metric('PlantStore AuthorizerKeysNotFetched')],
+  ['AuthorizerKeysNotFetched', 0, 900, metric('PlantStore AuthorizerKeysNotFetched')],
   ['Concurrency', 800, 300, metric('AWS/Lambda ConcurrentExecutions')],
   ...deadLetters.map(
     ([name, queue]): Row => [

@@ -185,17 +185,23 @@ test.each([
   },
 );
 
-test('AWS mails alarmEmail if the account spends more than the budget, or is forecast to; without a budget, nobody is mailed', () => {
+test('AWS mails alarmEmail if the account spends more than the budget, or is forecast to; each address has a budget with another name', () => {
   const mail = { SubscriptionType: 'EMAIL', Address: 'me@a.example' };
   const over = (NotificationType: string) => ({
     Notification: { NotificationType, ComparisonOperator: 'GREATER_THAN', Threshold: 100 },
     Subscribers: [mail],
   });
   const context = { ...kinds.prod, alarmEmail: 'me@a.example' };
-  const budgets = propertiesOf('AWS::Budgets::Budget', templateFor({ ...context, budget: '50' }, prodName));
-  expect(Object.values(budgets)).toEqual([
+  const budgetsFor = (alarmEmail: string) =>
+    Object.values(
+      propertiesOf('AWS::Budgets::Budget', templateFor({ ...context, alarmEmail, budget: '50' }, prodName)),
+    );
+  const budgets = budgetsFor('me@a.example');
+  const BudgetName = expect.stringMatching(/^\w+-[\da-f]{8}$/);
+  expect(budgetsFor('you@a.example')).not.toMatchObject([{ Budget: Object(budgets[0]?.['Budget']) }]);
+  expect(budgets).toEqual([
     {
-      Budget: { BudgetType: 'COST', TimeUnit: 'MONTHLY', BudgetLimit: { Amount: 50, Unit: 'USD' } },
+      Budget: { BudgetName, BudgetType: 'COST', TimeUnit: 'MONTHLY', BudgetLimit: { Amount: 50, Unit: 'USD' } },
       NotificationsWithSubscribers: [over('ACTUAL'), over('FORECASTED')],
     },
   ]);

@@ -37,7 +37,16 @@ const rows: [what: string, spans: Span[], notified: string[]][] = [
   ['four failures in a row at night', atNight([4, [...night, [errors, 1]]]), []],
   ['the check from outside fails twice', byDay([10, [...usual, [check, 1]]]), []],
   ['the check from outside fails for an hour', byDay([hour, [...usual, [check, 1]]]), ['Page 15–61']],
-  ['the check from outside does not run for an hour', byDay([hour, [...usual, [check, 0, 0]]]), ['Page 15–61']],
+  ['the check from outside does not run for an hour', byDay([hour, [...usual, [check, 0, 0]]]), ['Page 25–61']],
+  [
+    'traffic stops after an outage',
+    [
+      [day, usual],
+      [5, traffic(100, { failing: 1 })],
+      [day, []],
+    ],
+    ['Page 1–20', 'Ticket 1–1085'],
+  ],
   ['an outage at night', atNight([hour, traffic(50 / hour, { failing: 1 })]), ['Page 5–65', 'Ticket 5–420']],
 ];
 

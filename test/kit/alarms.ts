@@ -97,17 +97,23 @@ const metricAlarm = (alarm: Alarm) => {
   // An expression, such as `IF(all > 0, some / all, 0)`, is valid JavaScript. Missing data are NaN.
   const { Expression = 'only' } = queries.find((query) => query.Expression) ?? {};
   const compute = compileFunction(`return ${Expression}`, ['FILL', 'IF', ...metrics.map(({ Id }) => Id)]);
+  const needed = metrics.map(({ Id }) => new RegExp(`(?<!FILL\\()\\b${Id}\\b`).test(Expression));
   const length = (metrics[0]?.Period ?? Number.NaN) / 60;
   if (!isBeyond || metrics.some((each) => each.Period !== length * 60))
     throw new Error('This alarm is not known here.');
-  return (spans: readonly Span[], end: number): boolean =>
-    Array.from({ length: EvaluationPeriods }, (_, index) => end - index * length).every((last) => {
+  return (spans: readonly Span[], end: number): boolean => {
+    // CloudWatch reads more periods than it evaluates (five, for three), and takes the last ones that have data.
+    const computed = Array.from({ length: EvaluationPeriods + 2 }, (_, index) => {
+      const last = end - index * length;
       const values = valuesIn(spans, last - length, last);
-      const computed = Number(
-        compute(fill, choose, ...metrics.map(({ Stat }, at) => statistic(Stat, names[at], values))),
-      );
-      return Number.isNaN(computed) ? TreatMissingData === 'breaching' : isBeyond(computed, Threshold);
+      const inputs = metrics.map(({ Stat }, at) => statistic(Stat, names[at], values));
+      const isMissing = inputs.some((each, at) => needed[at] && Number.isNaN(each));
+      return isMissing ? Number.NaN : Number(compute(fill, choose, ...inputs));
     });
+    const points = computed.filter((each) => !Number.isNaN(each)).slice(0, EvaluationPeriods);
+    const isFull = points.length === EvaluationPeriods || TreatMissingData === 'breaching';
+    return isFull && points.every((each) => isBeyond(each, Threshold));
+  };
 };
 
 const fill = (value: number, filler: number): number => (Number.isNaN(value) ? filler : value);
