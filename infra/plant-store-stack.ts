@@ -16,11 +16,11 @@ import { resourceOf, TokenIssuer } from './token-issuer.ts';
 /** The whole service: an API with an authorizer, a function for each operation, tables, alarms and a dashboard. */
 export class PlantStoreStack extends Stack {
   constructor(app: Construct, settings: Settings) {
-    const { stage, externalIssuer, alarmEmail, budget, tags, tracing, permissionsBoundary } = settings;
-    super(app, stage === 'prod' ? 'PlantStore' : `PlantStore-${stage}`, {
+    const { stage, stageName, externalIssuer, alarmEmail, budget, tags, tracing, permissionsBoundary } = settings;
+    super(app, stageName === 'prod' ? 'PlantStore' : `PlantStore-${stageName}`, {
       description: 'Plant Store: the API of schemas/openapi.yaml',
       // CloudFormation gives these tags to all resources that support them. infra/github.ts relies on service and stage.
-      tags: { ...tags, service: 'plant-store', stage },
+      tags: { ...tags, service: 'plant-store', stage: stageName },
       terminationProtection: stage === 'prod',
       ...(permissionsBoundary !== undefined && {
         permissionsBoundary: PermissionsBoundary.fromName(permissionsBoundary),

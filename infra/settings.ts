@@ -13,7 +13,7 @@ export const defaultStage = 'dev';
 
 // A stage's name must be short, because CloudFormation makes it part of the names of functions and roles. Those names
 // have at most 64 characters, and must also say what each function or role is for.
-const stages = /^(prod|dev|dev-[a-z\d]([a-z\d-]{0,18}[a-z\d])?)$/;
+const stages = /^(prod|dev)(-[a-z\d]([a-z\d-]{0,18}[a-z\d])?)?$/;
 
 const fitting = (pattern: RegExp, error: string) => z.string().regex(pattern, error);
 
@@ -63,7 +63,10 @@ const repository = /^([\w-]+@\d+\/[\w.-]+@\d+|[\w-]+\/[\w.-]+)$/;
 
 const schema = z
   .object({
-    stage: fitting(stages, 'must be prod, dev, or dev-<name>, with 1 to 20 lower-case letters, digits or inner dashes'),
+    stage: fitting(
+      stages,
+      'must be prod or dev, or one of them with -<name>: 1 to 20 lower-case letters, digits or inner dashes',
+    ),
     // The issuer may have an http URL, because that URL is only compared with a token's `iss`.
     issuer: url(
       /^(https:\/\/|http:\/\/127\.0\.0\.1[:/])/,
@@ -158,10 +161,10 @@ const settingOf = (node: Node, key: Key): unknown => {
 };
 
 /**
- * `prod` rolls out in steps, and keeps its data even if the stack is deleted. Other stages roll out at once, and their
- * data is deleted with their stack.
+ * `prod`, and each `prod-<name>`, rolls out in steps, and keeps its data even if the stack is deleted. `dev`, and each
+ * `dev-<name>`, rolls out at once, and its data is deleted with the stack.
  */
-export type Stage = 'prod' | 'dev' | `dev-${string}`;
+export type Stage = 'prod' | 'dev';
 
 export type Settings = ReturnType<typeof readSettings>;
 
@@ -171,7 +174,8 @@ export type Domain = NonNullable<Settings['domain']>;
 
 export const readSettings = (node: Node) => {
   const context = readContext(node);
-  const stage = (context.stage ?? defaultStage) as Stage;
+  const stageName = context.stage ?? defaultStage;
+  const stage: Stage = stageName.startsWith('prod') ? 'prod' : 'dev';
   const { alarmEmail, rateLimit = 500, burstLimit = 1_000, allowOrigins = [], tags = {}, tracing } = context;
   // A deployment without the address would end the subscription, and nobody would notice until an outage.
   if (stage === 'prod' && alarmEmail === undefined) {
@@ -183,6 +187,8 @@ export const readSettings = (node: Node) => {
   }
   return {
     stage,
+    /** The whole name of the stage, such as `dev-anna`, for the names of the stack and what must not clash. */
+    stageName,
     /** If undefined, the stack creates a Cognito user pool as the issuer. */
     externalIssuer: issuerOf(context),
     /** The limits above which API Gateway answers 429: requests per second (rate), and requests in a burst. */

@@ -292,6 +292,7 @@ const byFile: Record<string, Row[]> = {
     ],
     ['|aws:|service$|stage$', '|aws:', 'A tag of a team replaces the stage, so GitHub reads another stage.'],
     ['https:\\/\\/[^*]+', 'https:\\/\\/.+', 'A setting opens the API to the pages of every origin.'],
+    ["stageName.startsWith('prod')", "stageName === 'prod'", 'A copy of prod loses its data with its stack.'],
     [
       "stage === 'prod' && alarmEmail",
       "stage !== 'prod' && alarmEmail",

@@ -47,11 +47,12 @@ test('the stacks of stage dev-anna and stage dev differ only in their names', ()
 
 /**
  * Resource names that may be the same in two stacks, because they must be unique only in an API, namespace, user pool,
- * role or function.
+ * role or function, or name something of AWS.
  */
 const inside = [
   ...['ApiGatewayV2::Authorizer Name', 'ApiGatewayV2::Stage StageName', 'CloudWatch::Alarm MetricName'],
   ...['Cognito::UserPoolResourceServer Name', 'IAM::Policy PolicyName', 'Lambda::Alias Name'],
+  'CodeDeploy::DeploymentGroup DeploymentConfigName',
 ];
 
 /** Returns, as JSON, the names that the template sets for resources. CloudFormation makes up names for all others. */
@@ -66,7 +67,7 @@ const namesIn = (stage: string): string[] =>
   );
 
 test('no two stacks in one account give their resources the same name', () => {
-  const names = ['dev-anna', 'dev-ben', 'dev', 'prod'].flatMap((stage) => [...new Set(namesIn(stage))]);
+  const names = ['dev-anna', 'dev-ben', 'dev', 'prod', 'prod-anna'].flatMap((stage) => [...new Set(namesIn(stage))]);
   expect(names).toContain('Logs::LogGroup LogGroupName: "/aws/vendedlogs/PlantStore-dev-anna-AccessLog"');
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });
@@ -141,6 +142,7 @@ test('the stack has the tags service and stage, and those of the setting `tags`'
     withStack(context, (stack) => Stage.of(stack)?.synth().getStackArtifact(stack.artifactId).tags);
   const service = 'plant-store';
   expect(tagsOf(kinds.prod)).toEqual({ service, stage: 'prod' });
+  expect(tagsOf({ ...kinds.prod, stage: 'prod-anna' })).toEqual({ service, stage: 'prod-anna' });
   const tags = { owner: 'Team A', 'cost-center': '42' };
   expect(tagsOf({ stage: 'dev-anna', tags: 'owner=Team A,cost-center=42' })).toEqual({
     service,

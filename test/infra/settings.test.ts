@@ -14,6 +14,7 @@ const read = (context: Context) => {
 
 const throttle = { rateLimit: 500, burstLimit: 1_000 };
 const defaults = read({});
+const prod = { stage: 'prod', stageName: 'prod' };
 const issuer = 'https://a.example';
 const trusted = { issuer, audience: 'api' };
 const atHome = { issuer: 'http://127.0.0.1:9000/x', audience: 'api', scopeClaim: 'scp,roles' };
@@ -25,7 +26,7 @@ const keysAt = (jwksUri: string) => ({ jwksUri, scopeClaim: 'scope' });
 
 describe('the settings', () => {
   test('have defaults', () => {
-    expect(defaults).toMatchObject({ stage: 'dev', throttle, allowOrigins: [], tags: {}, tracing: false });
+    expect(defaults).toMatchObject({ stage: 'dev', stageName: 'dev', throttle, allowOrigins: [], tags: {}, tracing: false });
     const optional = { alarmEmail: undefined, domain: undefined, externalIssuer: undefined, budget: undefined };
     expect(defaults).toMatchObject({ ...optional, permissionsBoundary: undefined });
   });
@@ -33,10 +34,14 @@ describe('the settings', () => {
   test.each<[context: Context, differences: object]>([
     [
       { stage: 'prod', alarmEmail: mail },
-      { stage: 'prod', alarmEmail: mail },
+      { stage: 'prod', stageName: 'prod', alarmEmail: mail },
     ],
-    [{ stage: 'prod', alarmEmail: 'none' }, { stage: 'prod' }],
-    [{ stage: `dev-${'a'.repeat(20)}` }, { stage: `dev-${'a'.repeat(20)}` }],
+    [{ stage: 'prod', alarmEmail: 'none' }, prod],
+    [
+      { stage: 'prod-anna', alarmEmail: 'none' },
+      { ...prod, stageName: 'prod-anna' },
+    ],
+    [{ stage: `dev-${'a'.repeat(20)}` }, { stageName: `dev-${'a'.repeat(20)}` }],
     [{ rateLimit: '50', burstLimit: 7 }, { throttle: { rateLimit: 50, burstLimit: 7 } }],
     [{ tags: `owner=${owner},cost center=4 2` }, { tags: { owner, 'cost center': '4 2' } }],
     [
@@ -65,14 +70,17 @@ describe('the settings', () => {
 
   test('may have a different value for each stage; a stage without a value gets the default', () => {
     const context = { rateLimit: { prod: 900, dev: '20' }, alarmEmail: { prod: mail } };
-    const prod = { stage: 'prod', throttle: { ...throttle, rateLimit: 900 }, alarmEmail: mail };
-    expect(read({ ...context, stage: 'prod' })).toEqual({ ...defaults, ...prod });
+    const ofProd = { throttle: { ...throttle, rateLimit: 900 }, alarmEmail: mail };
+    expect(read({ ...context, stage: 'prod' })).toEqual({ ...defaults, ...prod, ...ofProd });
     expect(read(context)).toEqual({ ...defaults, throttle: { ...throttle, rateLimit: 20 } });
-    expect(read({ ...context, stage: 'dev-anna' })).toEqual({ ...defaults, stage: 'dev-anna' });
+    expect(read({ ...context, stage: 'dev-anna' })).toEqual({ ...defaults, stageName: 'dev-anna' });
   });
 
   test.each<[key: string, values: unknown[], others?: object]>([
-    ['stage', ['test', 'Prod', '', 'dev-', 'dev-a-', 'dev-A', `dev-${'a'.repeat(21)}`, { prod: 'dev' }]],
+    [
+      'stage',
+      ['test', 'Prod', '', 'prod-', 'production', 'dev-', 'dev-a-', 'dev-A', `dev-${'a'.repeat(21)}`, { prod: 'dev' }],
+    ],
     ['rateLimit', ['high', '0', 1.5, true, ['5'], '1000000000', { Prod: 5 }, { dev: 'x' }]],
     ['burstLimit', ['-1', '']],
     ['tracing', ['On', '', true]],

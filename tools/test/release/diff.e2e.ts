@@ -65,7 +65,7 @@ test('npm run diff fails if a change adds a permission, breaks clients and leave
 
 test('npm run diff explains a comparison with a commit from before a rename, and fails, because the old stack would stay behind', async () => {
   await edit('package.json', /(?<="name": ")/, 'new-');
-  await edit('infra/plant-store-stack.ts', /(?<=stage === 'prod' \? ')/, 'New');
+  await edit('infra/plant-store-stack.ts', /(?<=stageName === 'prod' \? ')/, 'New');
   const { code, output } = await diff('HEAD');
   expect(output).toMatch(
     /^From HEAD .*\nNothing is compared: HEAD is from before the project was renamed from (\S+) to new-\1, .* create New(\S+) beside \2, .*\n$/,
