@@ -102,21 +102,23 @@ const runIn = async (
 };
 
 /**
- * Starts a command in a copy of the project. `output` returns all that the command has printed so far. Aborting
- * `signal` ends the command and all processes that it has started, at once.
+ * Starts a command in a copy of the project. `output` returns all that the command has printed so far, and `stdout` a
+ * part of that. A command that does not exist ends with its error message. Aborting `signal` ends the command and all processes that it has started, at once.
  */
 export const startIn = (
   { folder, temporary }: ProjectCopy,
   [command, ...args]: [string, ...string[]],
   signal: AbortSignal,
   environment: Record<string, string> = {},
-): { ended: Promise<number | null>; output: () => string } => {
+): { ended: Promise<number | null>; output: () => string; stdout: () => string } => {
   signal.throwIfAborted();
   const env = { ...process.env, TMPDIR: temporary, ...environment };
   // `detached` starts a process group, so that `end` also kills the processes that the command has started.
   const child = spawn(command, args, { cwd: folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
+  let [output, stdout] = ['', ''];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  child.stdout.on('data', (chunk) => (stdout += chunk));
+  child.on('error', ({ message }) => (output += message));
   const end = () => {
     try {
       process.kill(-(child.pid ?? 0), 'SIGKILL');
@@ -127,5 +129,5 @@ export const startIn = (
   signal.addEventListener('abort', end);
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
   void ended.then(() => signal.removeEventListener('abort', end));
-  return { ended, output: () => output };
+  return { ended, output: () => output, stdout: () => stdout };
 };
