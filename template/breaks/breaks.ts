@@ -282,6 +282,17 @@ const byFile: Record<string, Row[]> = {
     ],
     ['chmodSync(file, 0o644)', 'chmodSync(file, 0o666)', 'Any user of the machine may change what is deployed.'],
   ],
+  'tools/release/prove/report.ts': [
+    [
+      "  [/(?<!\\d)\\d{12}(?!\\d)/g, '<account>'],\n",
+      '',
+      'A report that people paste into an issue has their account id.',
+    ],
+  ],
+  'tools/release/prove/run.ts': [
+    ["  await run.ask('check_account');\n", '', 'A run deletes what it has not made.'],
+    ['    run.save();\n    say(', '    say(', 'A run that was interrupted begins again.'],
+  ],
   'infra/settings.ts': [
     ["defaultStage = 'dev'", "defaultStage = 'prod'", 'A bare cdk deploy changes production.'],
     ['  refuseUnknownKeys(node);\n', '', 'A misspelt stage is ignored, so the default one is deployed.'],

@@ -1,0 +1,60 @@
+/** The report of a run, in Markdown, without anything that an issue must not have. */
+import type { State } from './run.ts';
+import type { Step } from './steps.ts';
+
+const secrets: [what: RegExp, by: string][] = [
+  [/(?<!\d)\d{12}(?!\d)/g, '<account>'],
+  [/eyJ[\w-]+\.[\w-]+\.[\w-]*/g, '<token>'],
+  [/\b(?:AKIA|ASIA)[A-Z\d]{16}\b/g, '<key>'],
+  [/(?<=\b(?:user|assumed-role|federated-user)\/)[^\s"';|]+/g, '<name>'],
+  [/[\w.+-]+@[\w-]+\.[\w.-]+\w/g, '<email>'],
+  [/\b[a-z\d]{10}(?=\.execute-api\.)|(?<=\/apis\/)[a-z\d]{10}\b/g, '<api>'],
+  [/(?<=\b[a-z]{2}(?:-[a-z]+)+-\d)_[A-Za-z\d]+/g, '_<pool>'],
+  [/(?<!\d)(?:\d{1,3}\.){3}\d{1,3}(?!\d)/g, '<address>'],
+  // Client ids have 26 lower-case letters and digits, and secrets are longer. Hashes have hexadecimal digits only.
+  [/(?<![\w/+-])(?![a-f\d]+(?![\w/+=]))(?=[A-Za-z/+]*\d)(?=[\d/+]*[A-Za-z])[A-Za-z\d/+=]{26,}/g, '<secret>'],
+];
+
+/** Replaces account ids, tokens, keys, names of people, and the ids of APIs, pools and clients. */
+export const redact = (text: string): string => secrets.reduce((rest, [what, by]) => rest.replaceAll(what, by), text);
+
+/** What a run does not try of the runbook's list of what only AWS can show. */
+export const notTried: [about: string, what: string, because: string][] = [
+  ['Gateway', 'the default endpoint of an API with a domain', 'it needs a domain and a certificate'],
+  ['Tokens', 'tokens of other issuers', 'it needs accounts with them'],
+  ['Going back', '`--resources-to-skip`', 'a roll-back must fail twice first'],
+  ['GitHub', 'letting GitHub deploy, and the check `diff`', 'it needs a repository on GitHub'],
+  ['Alarms', 'throttles in `WriteThrottleEvents`', 'it needs over 1,000 writes a second'],
+  ['Limits', 'the recipe', 'it needs a domain'],
+];
+
+/** Writes a pattern for people: `…` is any text, and `n` a number. */
+const plain = (expected: string): string =>
+  expected
+    .replaceAll(/(\[1-9\])?\\d[*+]?/g, 'n')
+    .replaceAll(/\.\*|\[\^[^\]]*\]\*|\\S\+/g, '…')
+    .replaceAll(/^\? |[\\^$]/g, '');
+
+const row = (cells: unknown[]): string =>
+  `| ${cells.map((each) => String(each).replaceAll('|', '\\|').replaceAll(/\s+/g, ' ')).join(' | ')} |`;
+
+/** @param left what the clean-up has left, or undefined before it */
+export const writeReport = (state: State, steps: readonly Step[], left: string | undefined): string => {
+  const counts = Map.groupBy(state.results, ({ verdict }) => verdict);
+  const rows = steps.map(({ about, name, expected }, index) => {
+    const { observed = 'the run ended before', verdict = 'not tried', minutes = 0 } = state.results[index] ?? {};
+    return row([about, name, plain(expected), observed, verdict, minutes]);
+  });
+  const day = new Date(1_000 * state.started).toISOString().slice(0, 10);
+  const lines = [
+    `# \`npm run prove\` at ${state.commit} in ${state.region}, ${day}\n`,
+    `${Array.from(counts, ([verdict, all]) => `${all.length} ${verdict}`).join(', ')} of ${steps.length} steps.\n`,
+    row(['about', 'step', 'expected', 'observed', 'verdict', 'minutes']),
+    row(Array(6).fill('---')),
+    ...rows,
+    '\nNot tried by this command:\n',
+    ...notTried.map(([about, what, because]) => `- ${about}: ${what}, because ${because}`),
+    `\nLeft in the account: ${left === undefined ? 'everything so far' : left.replaceAll('\n', ', ') || 'nothing'}.\n`,
+  ];
+  return redact(lines.join('\n'));
+};

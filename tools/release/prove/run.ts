@@ -1,0 +1,165 @@
+/** One run of `npm run prove`: checks, a question, the steps, the report, and the clean-up. */
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { scopes } from '../../../functions/generated/contract.ts';
+import { exampleRequest, readContract } from '../../start/contract.ts';
+import { writeReport } from './report.ts';
+import { commands, type Step, steps } from './steps.ts';
+import { changed } from './versions.ts';
+
+export type Result = { verdict: string; observed: string; minutes: number };
+
+/** What a run has done: `results` are those of the first steps. `started` is a Unix time in seconds. */
+export type State = { account: string; region: string; commit: string; started: number; results: Result[] };
+
+export type Options = { account: string; region: string; yes?: true; cleanUp?: true };
+
+type Output = { code: number | null; stdout: string; output: string };
+
+/** What a run needs from this machine. The state and the report are in `folder`. `scale` shortens pauses in tests. */
+export type Surroundings = {
+  folder: string;
+  scale: number;
+  run: (script: string, environment: Record<string, string>) => Promise<Output>;
+  ask: (question: string) => Promise<string>;
+  say: (line: string) => void;
+  stop: AbortSignal;
+};
+
+const [dev, prod] = ['PlantStore-dev-prove', 'PlantStore-prod-prove'];
+
+const plan = ({ account, region }: Options): string => `In the account ${account}, region ${region}, this
+- deploys the stacks ${dev} and ${prod}, each an API with functions, table, user pool, alarms and roles;
+- sends some 10,000 requests to them, and deploys versions that are broken on purpose;
+- takes about four hours, and costs about a dollar (docs/cost.md);
+- removes both stacks with their data, and lists what is left.
+It needs the rights of an administrator, and changes nothing else. Ctrl-C stops it; the same command continues.`;
+
+/** A run, whose state is in a file after each step. */
+class Run {
+  readonly #file: string;
+  readonly #surroundings: Surroundings;
+  readonly #example = readContract().then(exampleRequest);
+  readonly state: State;
+
+  constructor({ account, region }: Options, surroundings: Surroundings) {
+    this.#surroundings = surroundings;
+    this.#file = path.join(surroundings.folder, 'state.json');
+    const started = Math.floor(Date.now() / 1_000);
+    this.state = existsSync(this.#file)
+      ? JSON.parse(readFileSync(this.#file, 'utf8'))
+      : { account, region, commit: '', started, results: [] };
+  }
+
+  get hasBegun(): boolean {
+    return this.state.commit !== '';
+  }
+
+  /** Writes a new file and renames it, so that an interruption leaves the old state or the new one. */
+  save(): void {
+    writeFileSync(`${this.#file}.next`, JSON.stringify(this.state), { mode: 0o600 });
+    renameSync(`${this.#file}.next`, this.#file);
+  }
+
+  end = () => rmSync(this.#file);
+
+  /** Runs commands of commands.sh. @throws what has stopped the run, if the user has */
+  async sh(script: string): Promise<Output> {
+    const { folder, scale, stop, run } = this.#surroundings;
+    stop.throwIfAborted();
+    const { account, region, started } = this.state;
+    const { method = '', path: route = '', body = '{}' } = (await this.#example) ?? {};
+    const texts = Object.entries(JSON.parse(body)).flatMap(([name, value]) =>
+      typeof value === 'string' ? [name] : [],
+    );
+    const temporary = path.join(folder, 'tmp');
+    rmSync(temporary, { recursive: true, force: true });
+    mkdirSync(temporary, { recursive: true });
+    const output = await run(`${commands}\nset -eu\n${script}`, {
+      ...{ ACCOUNT: account, AWS_REGION: region, DEV: dev, PROD: prod, SERVICE: 'plant-store' },
+      ...{ METHOD: method, EXAMPLE_PATH: route, EXAMPLE: body, TEXT_FIELDS: texts.join(' '), CHANGED: changed },
+      ...{ ROUTE_KEY: Object.keys(scopes)[0] ?? '', ORIGIN: 'https://shop.example', STARTED: String(started) },
+      ...{ T: temporary, STOP: path.join(folder, 'stop'), SCALE: String(scale) },
+    });
+    if (output.code === 130) stop.throwIfAborted();
+    return output;
+  }
+
+  /** @returns what the commands have printed. @throws Error with the end of that if they fail */
+  async ask(script: string): Promise<string> {
+    const { code, stdout, output } = await this.sh(script);
+    if (code !== 0) throw new Error(output.trim().split('\n').slice(-15).join('\n'));
+    return stdout.trim();
+  }
+
+  async try({ kind, name, expected, script }: Step): Promise<Omit<Result, 'minutes'>> {
+    const deployed = this.state.results[steps.findIndex((step) => step.name === `deploy ${kind}`)];
+    if (deployed && deployed.verdict !== 'as expected') return { verdict: 'not tried', observed: 'there is no stack' };
+    const reach = name === `deploy ${kind}` ? '' : 'reach';
+    const { code, stdout, output } = await this.sh(`use ${kind}; ${reach}\n${script}`);
+    const [printed, all] = [stdout, output].map((text) => text.trim().replaceAll(/\s*\n\s*/g, '; '));
+    if (code !== 0 && /Expired|has expired/.test(output)) throw new Error(`The AWS credentials have expired: ${all}`);
+    if (code !== 0) return { verdict: code === 77 ? 'not tried' : 'failed', observed: all?.slice(-500) ?? '' };
+    if (expected.startsWith('? ')) return { verdict: 'seen', observed: printed ?? '' };
+    return { verdict: new RegExp(expected).test(printed ?? '') ? 'as expected' : 'differs', observed: printed ?? '' };
+  }
+}
+
+/** Finds the run to continue, or begins one if the user agrees. @returns undefined if the user does not */
+const begin = async (options: Options, surroundings: Surroundings): Promise<Run | undefined> => {
+  mkdirSync(surroundings.folder, { recursive: true });
+  const run = new Run(options, surroundings);
+  const { account, region, commit: before } = run.state;
+  if (account !== options.account || region !== options.region)
+    throw new Error(`First end the run in the account ${account}, region ${region}.`);
+  const commit = await run.ask('check_tools');
+  if (options.cleanUp && !run.hasBegun) throw new Error('No run has begun, so there is nothing to clean up.');
+  if (run.hasBegun && !options.cleanUp && before !== commit)
+    throw new Error(`The run began at the commit ${before}: check it out, or add --clean-up.`);
+  if (run.hasBegun) return run;
+  await run.ask('check_account');
+  surroundings.say(plan(options));
+  const answer = options.yes ? 'yes' : await surroundings.ask('Type yes to begin: ');
+  if (answer !== 'yes' && answer !== account) return undefined;
+  run.state.commit = commit;
+  run.save();
+  return run;
+};
+
+const runSteps = async (run: Run, say: Surroundings['say']): Promise<void> => {
+  const { results } = run.state;
+  if (results.length > 0) say(`Continues after: ${steps[results.length - 1]?.name}`);
+  for (const step of steps.slice(results.length)) {
+    say(`${results.length + 1} of ${steps.length}: ${step.name} …`);
+    const start = performance.now();
+    const result = await run.try(step);
+    results.push({ ...result, minutes: Math.round((performance.now() - start) / 60_000) });
+    run.save();
+    say(`  ${result.verdict}: ${result.observed}`);
+  }
+};
+
+/** @returns the exit code: 0 if all was as expected, and nothing is left in the account */
+export const prove = async (options: Options, surroundings: Surroundings): Promise<number> => {
+  const run = await begin(options, surroundings);
+  if (run === undefined) return 1;
+  const { folder, say, ask } = surroundings;
+  const report = path.join(folder, 'report.md');
+  let left: string | undefined;
+  try {
+    if (!options.cleanUp) await runSteps(run, say);
+    if (options.yes || options.cleanUp || (await ask('Type yes to remove everything: ')) === 'yes') {
+      say('Removing everything …');
+      say((await run.sh('clean_up')).output);
+      left = await run.ask('remains');
+    }
+  } finally {
+    writeFileSync(report, writeReport(run.state, steps, left));
+    const again = `npm run prove -- --account ${options.account} --region ${options.region}`;
+    if (left === '') run.end();
+    else say(`Something is left:\n${left ?? ''}\nTo continue: ${again}\nTo remove everything: ${again} --clean-up`);
+    say(`The report is ${report}. Please read it, and send it as an issue.`);
+  }
+  const isGood = run.state.results.every(({ verdict }) => verdict !== 'failed' && verdict !== 'differs');
+  return isGood && left === '' ? 0 : 1;
+};

@@ -1,0 +1,77 @@
+/** `versions.ts <version> <folder>` makes a copy of the project with a version of its code that a run deploys. */
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { operations as contract } from '../../../functions/generated/contract.ts';
+import { grants, listOperations, listTables } from '../../../infra/operations.ts';
+import { checkOut } from '../project-copy.ts';
+
+const [operation] = listOperations(contract).filter(({ id }) => 'body' in contract[id]);
+const [table] = listTables();
+if (operation === undefined || table === undefined) throw new Error('The contract has no operation with a body.');
+
+/** The function that the versions change, by its id in the stack: that of the first operation with a body. */
+export const changed = operation.name;
+
+/** Its file in functions/. */
+export const entry = operation.entry;
+const file = `functions/${entry}`;
+const infra = 'infra/operations.ts';
+
+/** Appends a change of what the function may do to the first table. */
+const granting = (actions: readonly string[]): string =>
+  `\nObject.assign(grants.${operation.id}, ${JSON.stringify({ [table.id]: actions })});\n`;
+
+/** The files that a version changes, each with its text. `$` stands for what the file had before. */
+type Files = Record<string, string>;
+
+/** Wraps the operation's handler in this code, which calls it as `good`. */
+const wrapped = (code: string): Files => ({ [file]: `import { handler as good } from './wrapped.ts';\n${code}\n` });
+const another = (mark: string): Files =>
+  wrapped(`Object.assign(globalThis, { version: '${mark}' });\nexport const handler = good;`);
+
+const files = {
+  good: another('good'),
+  'good again': another('good again'),
+  'throws at start': { [file]: "throw new Error('broken on purpose');\n" },
+  'responds 500': { [file]: 'export const handler = async () => ({ statusCode: 500 });\n' },
+  'lets a forged token through': {
+    'functions/authorizer.lambda.ts': 'export const handler = async () => ({ isAuthorized: true, context: {} });\n',
+  },
+  'lacks a grant': { [infra]: `$${granting(['dynamodb:GetItem'])}` },
+  'needs a new grant': {
+    [infra]: `$${granting([...(grants[operation.id][table.id] ?? []), 'dynamodb:DescribeTable'])}`,
+    ...wrapped(`import { DynamoDB } from '@aws-sdk/client-dynamodb';
+const client = new DynamoDB();
+export const handler = async (event, context) => {
+  await client.describeTable({ TableName: process.env['${table.variable}'] });
+  return good(event, context);
+};`),
+  },
+  'fails for clients only': wrapped(`export const handler = ({ requestContext, ...event }, context) => {
+  if (requestContext.requestId.startsWith('smoke-test-')) return good({ requestContext, ...event }, context);
+  return good({ requestContext, get body() { throw new Error('broken on purpose'); } }, context);
+};`),
+  'has a smoke test that never reports': {
+    ...another('hangs'),
+    'functions/smoke-test.lambda.ts': 'export const handler = async () => {};\n',
+  },
+} satisfies Record<string, Files>;
+
+export const versions = Object.keys(files);
+
+/** Checks the commit out into a folder, and changes it to a version. @returns the folder of the copy */
+export const copyVersion = async (version: string, parent: string): Promise<string> => {
+  const changes = Object.entries(new Map(Object.entries<Files>(files)).get(version) ?? {});
+  if (changes.length === 0) throw new Error(`There is no version "${version}", only: ${versions.join(', ')}`);
+  const { folder } = await checkOut(parent, 'HEAD', new AbortController().signal);
+  const before = (name: string) => readFile(path.join(folder, name), 'utf8');
+  await writeFile(path.join(folder, 'functions', 'wrapped.ts'), await before(file));
+  for (const [name, text] of changes)
+    await writeFile(path.join(folder, name), text.startsWith('$') ? (await before(name)) + text.slice(1) : text);
+  return folder;
+};
+
+if (import.meta.main) {
+  const [version = '', parent = ''] = process.argv.slice(2);
+  console.log(await copyVersion(version, parent));
+}

@@ -1,0 +1,352 @@
+/**
+ * Plays an AWS account, and its gateways, for `npm run prove`. The programs aws, npx, npm, node and git in `bin` send
+ * their arguments here; the answers to `aws` are those after --query. A deployment of a version ends as it should.
+ */
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { closeServer, listen } from '../../../../packages/emulator/servers.ts';
+import { tableKey } from '../../../../test/kit/example.ts';
+import { changed } from '../../../release/prove/versions.ts';
+
+const program = `#!/bin/sh
+answer=$(mktemp) name=\${0##*/}
+code=$(printf '%s\\0' "$name" "$PWD" "$@" | curl -s -o "$answer" -w '%{http_code}' --data-binary @- "$FAKE_ACCOUNT")
+if [ "$code" = 200 ]; then cat "$answer"; else cat "$answer" >&2; fi
+rm "$answer"; [ "$code" = 200 ]
+`;
+
+/** How CodeDeploy and the smoke test treat each version that is not good. */
+const stoppedBy: Record<string, string> = {
+  'throws at start': 'it failed: Runtime.ExitError',
+  'responds 500': 'the status is 500, not 200',
+  'lets a forged token through': 'it does not refuse',
+  'lacks a grant': 'the status is 500, not 200',
+  'fails for clients only': '',
+  'has a smoke test that never reports': '',
+};
+
+type Stack = {
+  name: string;
+  status: string;
+  updates: number;
+  code: string;
+  live: Record<string, number>;
+  limited: boolean;
+  withoutInstances: string[];
+  requests: number;
+  isFailing: boolean;
+};
+
+type Handler = (option: (name: string) => string, words: string[]) => string | Promise<string>;
+
+/** Finds the key in a body. */
+const ofKey = new RegExp(`"${tableKey.name}":"?(\\w+)`);
+
+export const account = '210987654321';
+
+export class FakeAccount {
+  readonly commands: string[] = [];
+  readonly stacks = new Map<string, Stack>();
+  /** What outlives a stack: [kind, name]. Tests may add what is never deleted. */
+  readonly kept: [kind: string, name: string][] = [];
+  /** The kinds of things whose deletion fails. */
+  readonly undeletable: string[] = [];
+  /** A command that AWS refuses. */
+  refused = '';
+  version = 'aws-cli/2.31.0';
+  account = account;
+  bin = '';
+  url = '';
+  readonly #items = new Map<string, string>();
+  readonly #server = http.createServer((request, response) => void this.#serve(request, response));
+  #secrets = ['one'];
+  #problems: string[] = [];
+  #alarms: string[] = [];
+  #stop = () => {};
+  #isTraced = false;
+
+  async start(folder: string): Promise<void> {
+    this.bin = path.join(folder, 'bin');
+    mkdirSync(this.bin);
+    writeFileSync(path.join(this.bin, 'aws'), program);
+    chmodSync(path.join(this.bin, 'aws'), 0o755);
+    for (const name of ['npx', 'npm', 'node', 'git']) symlinkSync('aws', path.join(this.bin, name));
+    this.url = `http://127.0.0.1:${await listen(this.#server, 0)}`;
+  }
+
+  close = () => closeServer(this.#server);
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await buffer(request);
+    const [, name = ''] = request.url?.split('/') ?? [];
+    if (name !== '') return this.#respond(name, request, response, body);
+    const [program = '', folder = '', ...words] = body.toString().split('\0').slice(0, -1);
+    this.commands.push([program, ...words].join(' '));
+    try {
+      const answer = await this.#command(program, folder, words);
+      response.end(answer && `${answer}\n`);
+    } catch (error) {
+      response.writeHead(500).end(String(error));
+    }
+  }
+
+  #respond(name: string, request: IncomingMessage, response: ServerResponse, body: Buffer): void {
+    const stack = this.#stack(`PlantStore-${name}-prove`);
+    const { headers } = request;
+    const id = ofKey.exec(body.toString('latin1'))?.[1] ?? '';
+    const text = body.toString();
+    const isReplayed = this.#items.get(id) === text;
+    const isTaken = this.#items.has(id) && !isReplayed;
+    const rules: [applies: boolean, status: number, error?: number][] = [
+      [headers['x-long'] !== undefined, 431],
+      [stack.limited && stack.requests++ > 0, 429],
+      [body.length > 10 * 2 ** 20, 413],
+      [request.url?.endsWith('/no-route') ?? false, 404],
+      [headers.authorization === undefined, 401],
+      [headers.authorization === 'Bearer x', 403],
+      [stack.withoutInstances.includes('Authorizer'), 500],
+      [stack.withoutInstances.includes(changed), 503],
+      [stack.isFailing, 500, 50001],
+      [headers['content-encoding'] === 'gzip', 415, 41502],
+      [text.includes('\ufffd'), 400, 40001],
+      [isTaken, 409, 40901],
+      [body.length > 400 * 2 ** 10, 413, 41302],
+    ];
+    stack.requests++;
+    const [, status = 200, error] = rules.find(([applies]) => applies) ?? [];
+    if (status === 200) this.#items.set(id, text);
+    response.setHeader('apigw-requestid', 'QcNvjVNaC1t4m14=');
+    if (isReplayed) response.setHeader('idempotent-replayed', 'true');
+    if (headers['origin']) response.setHeader('access-control-allow-origin', headers['origin']);
+    response
+      .writeHead(status)
+      .end(JSON.stringify(error ? { error } : { message: status === 200 ? undefined : 'Refused' }));
+  }
+
+  #stack(name: string): Stack {
+    const stack = this.stacks.get(name);
+    if (stack === undefined) throw new Error(`Stack with id ${name} does not exist`);
+    return stack;
+  }
+
+  #command(program: string, folder: string, words: string[]): string | Promise<string> {
+    const option = (name: string) => words[words.indexOf(`--${name}`) + 1] ?? '';
+    const key = program === 'aws' ? words.slice(0, words[0]?.startsWith('--') ? 1 : 2).join(' ') : program;
+    if (key === this.refused) throw new Error('AccessDenied');
+    if (program === 'npx') return words[1] === 'deploy' ? this.#deploy(folder, words) : this.#destroy(words);
+    const handler = this.#handlers[key];
+    if (handler === undefined) throw new Error(`The fake account does not know: ${program} ${words.join(' ')}`);
+    return handler(option, words);
+  }
+
+  async #deploy(folder: string, words: string[]): Promise<string> {
+    const name = `PlantStore-${/stage=(\S+)/.exec(words.join(' '))?.[1]}`;
+    const has = (setting: string) => words.some((word) => word.startsWith(setting));
+    const code = `${has('issuer=') ? 'another issuer' : ''}${path.basename(folder)}`;
+    const before = this.stacks.get(name);
+    if (before === undefined) {
+      const live = { Authorizer: 1, [changed]: 1, ...(name.includes('prod') && { SmokeTest: 1 }) };
+      const created = { name, status: 'CREATE_COMPLETE', updates: 0, code, live, limited: false, withoutInstances: [] };
+      this.stacks.set(name, { ...created, requests: 0, isFailing: false });
+      this.kept.push(['pool', `eu-central-1_${name.includes('prod') ? 'prod' : 'dev'}`]);
+      if (name.includes('prod'))
+        this.kept.push(['role', `${name}-${changed}Role1`], ['table', `${name}-Table`], ['log', `${name}-Logs`]);
+      return '';
+    }
+    Object.assign(before, { limited: has('rateLimit='), requests: 0, updates: before.updates + 1 });
+    this.#isTraced ||= has('tracing=on');
+    if (name.includes('prod')) await this.#rollOut(before, code);
+    else before.status = 'UPDATE_COMPLETE';
+    if (before.status !== 'UPDATE_COMPLETE') throw new Error('The stack was rolled back.');
+    return '';
+  }
+
+  async #rollOut(stack: Stack, code: string): Promise<void> {
+    const problem = stoppedBy[code];
+    stack.isFailing = code === 'fails for clients only';
+    if (code.includes('never reports')) await new Promise<void>((resolve) => (this.#stop = resolve));
+    while (stack.isFailing && stack.requests === 0) await new Promise(setImmediate);
+    if (stack.isFailing) this.#alarms.push(`${changed}Faults`);
+    stack.isFailing = false;
+    if (problem) this.#problems.push(JSON.stringify({ message: { outcome: 'failed', problem } }));
+    stack.status = problem === undefined ? 'UPDATE_COMPLETE' : 'UPDATE_ROLLBACK_COMPLETE';
+    if (problem === undefined && stack.code !== code) stack.live[changed] = (stack.live[changed] ?? 0) + 1;
+    if (code === 'needs a new grant') this.kept.push(['role', `${stack.name}-${changed}Role2`]);
+    if (problem === undefined) stack.code = code;
+  }
+
+  #destroy(words: string[]): string {
+    const name = `PlantStore-${/stage=(\S+)/.exec(words.join(' '))?.[1]}`;
+    if (this.undeletable.includes('stack')) throw new Error('It cannot be deleted.');
+    this.stacks.delete(name);
+    if (name.includes('dev')) this.#delete('pool', 'eu-central-1_dev');
+    return '';
+  }
+
+  #delete(kind: string, name: string): string {
+    if (this.undeletable.includes(kind)) throw new Error('AccessDenied');
+    const index = this.kept.findIndex((each) => each.join() === [kind, name].join());
+    if (index >= 0) this.kept.splice(index, 1);
+    return '';
+  }
+
+  #list(kind: string, prefix = ''): string {
+    return this.kept
+      .filter((each) => each[0] === kind && each[1].startsWith(prefix))
+      .map(([, name]) => name)
+      .join('\n');
+  }
+
+  /** Returns the name in a query such as Roles[?starts_with(RoleName,'PlantStore-dev-prove')]. */
+  readonly #inQuery = (query: string): string => /'([^']*)'/.exec(query)?.[1] ?? '';
+
+  readonly #tagged: Handler = (_, words) => {
+    const kind = words.includes('Key=stage,Values=dev-prove') ? 'dev' : 'prod';
+    return this.#list('pool', `eu-central-1_${kind}`)
+      .split('\n')
+      .filter((name) => name !== '')
+      .map((name) => `arn:aws:cognito-idp:eu-central-1:${account}:userpool/${name}`)
+      .join('\n');
+  };
+
+  readonly #resources: Handler = (option) => {
+    const { name, live } = this.#stack(option('stack-name'));
+    const kind = name.includes('prod') ? 'prod' : 'dev';
+    const type = /ResourceType=='AWS::([^']*)'/.exec(option('query'))?.[1] ?? '';
+    const functions = Object.keys(live);
+    const all: Record<string, [id: string, physical: string][]> = {
+      'Lambda::Function': functions.map((each) => [each, `${name}-${each}`]),
+      'Logs::LogGroup': functions.map((each) => [`${each}Logs`, `${name}-${each}Logs`]),
+      'CodeDeploy::Application': [[`${changed}RollOutApplication`, `${name}-Application`]],
+      'ApiGatewayV2::Api': [['Api', `api-${kind}`]],
+      'DynamoDB::GlobalTable': [['Table', `${name}-Table`]],
+    };
+    return (all[type] ?? []).map(([id, physical]) => `${id}12AB34CD\t${physical}`).join('\n');
+  };
+
+  readonly #logs: Handler = (option) => {
+    const pattern = option('filter-pattern');
+    if (pattern.includes('problem')) return this.#problems.splice(0).join('\n');
+    if (pattern.includes('deployment')) return '{"message":{"outcome":"succeeded","deployment":"d-1"}}';
+    return [
+      '{"type":"platform.report","record":{"metrics":{"durationMs":31.5,"initDurationMs":98.1}}}',
+      '{"type":"platform.report","record":{"metrics":{"durationMs":4.2}}}',
+    ].join('\n');
+  };
+
+  readonly #handlers: Record<string, Handler> = {
+    '--version': () => this.version,
+    git: (_, [action]) => (action === 'rev-parse' ? '0123456789abcdef0123456789abcdef01234567' : ''),
+    node: (_, [, version = '', parent = '']) => {
+      const folder = path.join(parent, version);
+      mkdirSync(folder, { recursive: true });
+      return folder;
+    },
+    npm: (option, words) => {
+      const stack = () => this.#stack(option('stack'));
+      if (words.includes('token')) return `eyJhbGciOiJSUzI1NiJ9.${stack().name}.AAAA`;
+      if (words.includes('request')) return `POST /path 200 12 ms\nAuthorizer INFO {}\n${changed} INFO {}`;
+      if (words.includes('verify'))
+        return `The stack\n${Object.keys(stack().live)
+          .map((each) => `${each} version 1 matches: 00`)
+          .join('\n')}`;
+      if (words.includes('restore')) return '1 restored, 5 already there, 0 failed';
+      return '      Tests  134 passed (134)';
+    },
+    'sts get-caller-identity': () => this.account,
+    'cloudformation describe-stacks': (option) => {
+      if (option('stack-name') === 'CDKToolkit') return '{}';
+      const { status, updates, name } = this.#stack(option('stack-name'));
+      const kind = name.includes('prod') ? 'prod' : 'dev';
+      const outputs: Record<string, string> = {
+        ApiUrl: `${this.url}/${kind}`,
+        TableName: `${name}-Table`,
+        UserPoolId: `eu-central-1_${kind}`,
+        ClientId: 'abcdefghijklmnopqrstuvwx12',
+      };
+      return outputs[this.#inQuery(option('query'))] ?? `${status}\t${updates}`;
+    },
+    'cloudformation list-stack-resources': this.#resources,
+    'cloudformation update-termination-protection': () => '',
+    'dynamodb describe-table': (option) => (option('query').includes('KeySchema') ? tableKey.name : tableKey.type),
+    'dynamodb describe-continuous-backups': () => '2999-01-01T00:00:00+00:00',
+    'dynamodb delete-item': (option) => {
+      const { [tableKey.name]: key } = JSON.parse(option('key'));
+      const id: string = key[tableKey.type];
+      return this.#items.delete(id) ? 'object' : 'null';
+    },
+    'dynamodb restore-table-to-point-in-time': (option) => {
+      this.kept.push(['table', option('target-table-name')]);
+      return '';
+    },
+    'dynamodb wait': () => '',
+    'dynamodb get-item': () => 'object',
+    'dynamodb list-backups': () => '',
+    'dynamodb list-tables': (option) => this.#list('table', this.#inQuery(option('query'))),
+    'dynamodb update-table': () => '',
+    'dynamodb update-continuous-backups': () => '',
+    'dynamodb delete-table': (option) => this.#delete('table', option('table-name')),
+    'iam list-roles': (option) => this.#list('role', this.#inQuery(option('query'))),
+    'iam delete-role-policy': () => '',
+    'iam delete-role': (option) => this.#delete('role', option('role-name')),
+    'logs describe-log-groups': (option) => this.#list('log', option('log-group-name-pattern')),
+    'logs delete-log-group': (option) => this.#delete('log', option('log-group-name')),
+    'logs filter-log-events': this.#logs,
+    'cognito-idp list-user-pool-client-secrets': () => this.#secrets.join('\n'),
+    'cognito-idp add-user-pool-client-secret': () => String(this.#secrets.push('two')),
+    'cognito-idp delete-user-pool-client-secret': (option) => {
+      this.#secrets = this.#secrets.filter((each) => each !== option('client-secret-id'));
+      return '';
+    },
+    'cognito-idp describe-user-pool': () => 'plants-domain',
+    'cognito-idp delete-user-pool-domain': () => '',
+    'cognito-idp update-user-pool': () => '',
+    'cognito-idp delete-user-pool': (option) => this.#delete('pool', option('user-pool-id')),
+    'resourcegroupstaggingapi get-resources': this.#tagged,
+    'lambda get-alias': (option) => {
+      const [, name = '', id = ''] = /^(PlantStore-\w+-prove)-(.*)$/.exec(option('function-name')) ?? [];
+      return String(this.#stack(name).live[id]);
+    },
+    'lambda list-versions-by-function': () => '$LATEST\n1\n2\n3',
+    'lambda update-alias': () => '',
+    'lambda invoke': (option) => {
+      if (option('payload') === '{}') this.#alarms.push('AuthorizerErrors');
+      return Buffer.from('{"message":{"reason":"malformed"},"reason":"malformed"}').toString('base64');
+    },
+    'lambda put-function-concurrency': (option) => {
+      const [, name = '', id = ''] = /^(PlantStore-\w+-prove)-(.*)$/.exec(option('function-name')) ?? [];
+      this.#stack(name).withoutInstances.push(id);
+      return '';
+    },
+    'lambda delete-function-concurrency': (option) => {
+      this.#stack(/^PlantStore-\w+-prove/.exec(option('function-name'))?.[0] ?? '').withoutInstances = [];
+      return '';
+    },
+    'lambda get-account-settings': () => '10',
+    'lambda list-functions': () => '',
+    'configure export-credentials': () =>
+      'export AWS_ACCESS_KEY_ID=AKIAABCDEFGHIJKLMNOP\nexport AWS_SECRET_ACCESS_KEY=secret',
+    'apigatewayv2 get-apis': () => '',
+    'deploy list-applications': () => '',
+    'deploy list-deployment-groups': () => 'group',
+    'deploy list-deployments': () => 'd-1',
+    'deploy update-deployment-group': () => '',
+    'deploy stop-deployment': () => {
+      this.#stop();
+      return '';
+    },
+    'cloudwatch describe-alarms': () => '',
+    'cloudwatch list-dashboards': () => '',
+    'cloudwatch describe-alarm-history': (option) =>
+      this.#alarms.some((alarm) => option('alarm-name').endsWith(`-${alarm}`)) ? '2026-11-26T16:00:00+00:00' : '',
+    'cloudwatch get-metric-statistics': () => '30.0',
+    'cloudwatch list-metrics': () => `${changed}TimeOfStore\n${changed}Faults`,
+    'xray get-trace-summaries': () => {
+      const found = this.#isTraced ? '1-5f84c7a1-000000000000000000000000' : '';
+      this.#isTraced = false;
+      return found;
+    },
+  };
+}

@@ -1,0 +1,194 @@
+/** Tests a run of `npm run prove` without its scripts, which tools/test/release/prove.e2e.ts rehearses. */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { temporaryFolder } from '../../../test/kit/local-service.ts';
+import { notTried, redact } from '../../release/prove/report.ts';
+import { type Options, prove, type Surroundings } from '../../release/prove/run.ts';
+import { type Step, steps } from '../../release/prove/steps.ts';
+import { Stopped } from '../../start/terminal.ts';
+
+const account = '210987654321';
+const commit = '0123456789abcdef0123456789abcdef01234567';
+
+/** What each step prints if all goes well. `deploy dev` and `deploy prod` are the only ones that others need. */
+const printed = (script: string): string => (/^deploy$/m.test(script) ? 'CREATE_COMPLETE' : 'something');
+
+let folder: string;
+let ran: string[];
+let said: string[];
+beforeEach(async () => {
+  const temporary = await temporaryFolder();
+  onTestFinished(temporary.remove);
+  folder = path.join(temporary.folder, 'prove');
+  [ran, said] = [[], []];
+});
+
+type Fake = { fails?: string | undefined; output?: string; remains?: string; stopAfter?: string | undefined };
+
+/** Runs with the scripts' names instead of the scripts. `fails` names a script that fails. */
+const run = (
+  fake: Fake = {},
+  { yes = true, ...options }: { yes?: boolean } & Partial<Omit<Options, 'yes'>> = {},
+  more: Partial<Surroundings> = {},
+): Promise<number> => {
+  const stop = new AbortController();
+  const answers: Record<string, string> = {
+    check_tools: commit,
+    check_account: '',
+    clean_up: '',
+    remains: fake.remains ?? '',
+  };
+  const surroundings: Surroundings = {
+    folder,
+    scale: 0,
+    run: async (script) => {
+      const isOf = (step: Step) => script.includes(`\nuse ${step.kind}; `) && script.endsWith(step.script);
+      const name = steps.find(isOf)?.name ?? script.split('\n').at(-1) ?? '';
+      ran.push(name);
+      if (name === fake.stopAfter) stop.abort(new Stopped('Stopped.'));
+      if (name === fake.fails) return { code: 1, stdout: '', output: fake.output ?? `boom by ${account}` };
+      const stdout: string = answers[name] ?? printed(script);
+      return { code: 0, stdout, output: stdout };
+    },
+    ask: () => Promise.reject(new Error('asked')),
+    say: (line) => said.push(line),
+    stop: stop.signal,
+    ...more,
+  };
+  return prove({ account, region: 'eu-central-1', ...(yes && { yes }), ...options }, surroundings);
+};
+
+const names = steps.map(({ name }) => name);
+const report = (): string => readFileSync(path.join(folder, 'report.md'), 'utf8');
+const rowOf = (name: string): string =>
+  report()
+    .split('\n')
+    .find((line) => line.includes(`| ${name} |`)) ?? '';
+const hasState = (): boolean => existsSync(path.join(folder, 'state.json'));
+
+test('each step has a name of its own, and something to do', () => {
+  expect(new Set(names).size).toBe(steps.length);
+  for (const { kind, expected, script } of steps) {
+    expect(['dev', 'prod']).toContain(kind);
+    expect(expected).not.toBe('');
+    expect(script.trim()).not.toBe('');
+    expect(() => new RegExp(expected.replace(/^\?/, ''))).not.toThrow();
+  }
+});
+
+test("the steps, and what the report names as not tried, cover every item of the runbook's list", () => {
+  const runbook = readFileSync(new URL('../../../docs/operate/runbook.md', import.meta.url), 'utf8');
+  const list = runbook.split('## What only AWS can show')[1] ?? '';
+  const items = [...list.matchAll(/^- \*\*\[?(.+?)[.\]]/gm)].map(([, item]) => item);
+  expect(items).toContain('Gateway');
+  const covered = new Set([...steps.map(({ about }) => about), ...notTried.map(([about]) => about), 'Besides']);
+  expect([...items, 'Besides'].sort()).toEqual([...covered].sort());
+});
+
+test.each(names)('a failure of "%s" is in the report, the other steps run, and all is removed', async (name) => {
+  expect(await run({ fails: name })).toBe(1);
+  const kind = /^deploy (dev|prod)$/.exec(name)?.[1];
+  const skipped = steps.filter((step) => step.kind === kind && step.name !== name).map((step) => step.name);
+  expect(ran).toEqual([
+    'check_tools',
+    'check_account',
+    ...names.filter((each) => !skipped.includes(each)),
+    'clean_up',
+    'remains',
+  ]);
+  expect(rowOf(name)).toMatch(/ \| boom by <account> \| failed \| 0 \|$/);
+  for (const each of skipped) expect(rowOf(each)).toMatch(/ \| there is no stack \| not tried \| 0 \|$/);
+  expect(report()).toContain('Left in the account: nothing.');
+  expect(hasState()).toBe(false);
+});
+
+test('after an interruption, a run continues with the next step, whichever it is', async () => {
+  for (const name of names) {
+    await expect(run({ stopAfter: name })).rejects.toThrow('Stopped.');
+    expect(said.join('\n')).toContain(
+      `To remove everything: npm run prove -- --account ${account} --region eu-central-1 --clean-up`,
+    );
+    expect(report()).toContain('Left in the account: everything so far.');
+    const before = [...ran];
+    await run();
+    const both = [...before, ...ran.slice(before.length)].filter((each) => names.includes(each));
+    expect(both, name).toEqual(names);
+    expect(
+      ran.filter((each) => each === 'check_account'),
+      'not again',
+    ).toHaveLength(1);
+    ran = [];
+  }
+});
+
+test.each([
+  ['check_tools', 'The credentials are those of the account 1.'],
+  ['check_account', 'Nothing was changed.'],
+])('if %s fails, nothing is begun', async (fails, output) => {
+  await expect(run({ fails, output })).rejects.toThrow(output);
+  expect(ran.filter((each) => names.includes(each))).toEqual([]);
+  expect(hasState()).toBe(false);
+});
+
+test('a run asks first, says what it will do, and begins nothing without a yes', async () => {
+  const asked: string[] = [];
+  const ask = async (question: string) => {
+    asked.push(question);
+    return 'no';
+  };
+  expect(await run({}, { yes: false }, { ask })).toBe(1);
+  expect(asked).toEqual(['Type yes to begin: ']);
+  expect(said.join('\n')).toMatch(
+    new RegExp(`account ${account}, region eu-central-1.*PlantStore-dev-prove.*hours.*cost`, 's'),
+  );
+  expect(ran).toEqual(['check_tools', 'check_account']);
+});
+
+test('what is left stands in the report, and --clean-up tries again', async () => {
+  expect(await run({ remains: 'stack PlantStore-prod-prove\nrole x' })).toBe(1);
+  expect(report()).toContain('Left in the account: stack PlantStore-prod-prove, role x.');
+  expect(said.join('\n')).toContain('Something is left:\nstack PlantStore-prod-prove\nrole x\n');
+  ran = [];
+  await run({}, { cleanUp: true });
+  expect(ran).toEqual(['check_tools', 'clean_up', 'remains']);
+  expect(hasState()).toBe(false);
+  await expect(run({}, { cleanUp: true })).rejects.toThrow('No run has begun');
+});
+
+test('a run in one account or region is not continued in another, and not at another commit', async () => {
+  await expect(run({ stopAfter: names[3] })).rejects.toThrow('Stopped.');
+  await expect(run({}, { region: 'us-east-1' })).rejects.toThrow('First end the run in the account');
+  await expect(run({}, { account: '123456789012' })).rejects.toThrow('First end the run in the account');
+});
+
+test('a run stops if the credentials expire, so that no step fails for that', async () => {
+  await expect(run({ fails: names[5], output: 'ExpiredToken' })).rejects.toThrow('The AWS credentials have expired');
+  expect(rowOf(names[5] ?? '')).toMatch(/the run ended before \| not tried/);
+  await run();
+  expect(rowOf(names[5] ?? '')).not.toContain('the run ended before');
+});
+
+test.each([
+  ['arn:aws:iam::210987654321:user/anna@example.com is', 'arn:aws:iam::<account>:user/<name> is'],
+  ['sts::210987654321:assumed-role/Admin/anna', 'sts::<account>:assumed-role/<name>'],
+  ['cdk-hnb659fds-assets-210987654321-eu-central-1', 'cdk-hnb659fds-assets-<account>-eu-central-1'],
+  ['https://a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com', 'https://<api>.execute-api.eu-central-1.amazonaws.com'],
+  ['arn:aws:apigateway:eu-central-1::/apis/a1b2c3d4e5', 'arn:aws:apigateway:eu-central-1::/apis/<api>'],
+  ['the pool eu-central-1_AbC123xyz', 'the pool eu-central-1_<pool>'],
+  ['client 1h57kf5cpq17m0eml12EXAMPLE', 'client <secret>'],
+  ['secret 1a2b3c4d5e6f7g8h9i0j1k2l3m4n5o6p7q8r9s0t1u2v3w4x5y6', 'secret <secret>'],
+  ['Bearer eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln', 'Bearer <token>'],
+  ['AKIAIOSFODNN7EXAMPLE', '<key>'],
+  ['wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY1', '<secret>'],
+  ['mail to me@a.example, please', 'mail to <email>, please'],
+  ['from 203.0.113.7', 'from <address>'],
+  [`commit ${commit}`, `commit ${commit}`],
+  [
+    'PlantStore-prod-prove-CreatePlantLogs12AB34CD-a1B2c3D4e5F6',
+    'PlantStore-prod-prove-CreatePlantLogs12AB34CD-a1B2c3D4e5F6',
+  ],
+  ['CreatePlant 1 → 2; 0 of 480 requests failed', 'CreatePlant 1 → 2; 0 of 480 requests failed'],
+])('redact replaces what is secret in: %s', (text, expected) => {
+  expect(redact(text)).toBe(expected);
+});
