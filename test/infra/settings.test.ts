@@ -26,7 +26,14 @@ const keysAt = (jwksUri: string) => ({ jwksUri, scopeClaim: 'scope' });
 
 describe('the settings', () => {
   test('have defaults', () => {
-    expect(defaults).toMatchObject({ stage: 'dev', stageName: 'dev', throttle, allowOrigins: [], tags: {}, tracing: false });
+    expect(defaults).toMatchObject({
+      stage: 'dev',
+      stageName: 'dev',
+      throttle,
+      allowOrigins: [],
+      tags: {},
+      tracing: false,
+    });
     const optional = { alarmEmail: undefined, domain: undefined, externalIssuer: undefined, budget: undefined };
     expect(defaults).toMatchObject({ ...optional, permissionsBoundary: undefined });
   });

@@ -36,7 +36,13 @@ use() {
     prod) STACK=$PROD SETTINGS='-c stage=prod-prove -c alarmEmail=none';;
   esac
 }
-cdk() { action=$1; shift; npx cdk "$action" $SETTINGS "$@"; }
+# If the account has the policy of docs/deploy.md, CloudFormation makes only roles with this boundary.
+boundary() {
+  policy=PlantStoreDeployment
+  ! aws iam get-policy --policy-arn "arn:aws:iam::$ACCOUNT:policy/$policy" > /dev/null 2>&1 ||
+    echo "-c permissionsBoundary=$policy"
+}
+cdk() { action=$1; shift; npx cdk "$action" $SETTINGS $(boundary) "$@"; }
 
 # deploy [option...]: prints the stack's status. Fails with the end of CDK's output if that changed nothing.
 deploy() {

@@ -18,13 +18,17 @@ const secrets: [what: RegExp, by: string][] = [
 /** Replaces account ids, tokens, keys, names of people, and the ids of APIs, pools and clients. */
 export const redact = (text: string): string => secrets.reduce((rest, [what, by]) => rest.replaceAll(what, by), text);
 
-/** What a run does not try of the runbook's list of what only AWS can show. */
+/** What a run does not try of the list in docs/prove.md. */
 export const notTried: [about: string, what: string, because: string][] = [
   ['Gateway', 'the default endpoint of an API with a domain', 'it needs a domain and a certificate'],
   ['Tokens', 'tokens of other issuers', 'it needs accounts with them'],
   ['Going back', '`--resources-to-skip`', 'a roll-back must fail twice first'],
   ['GitHub', 'letting GitHub deploy, and the check `diff`', 'it needs a repository on GitHub'],
-  ['Alarms', 'throttles in `WriteThrottleEvents`', 'it needs over 1,000 writes a second'],
+  ['CloudFormation', 'giving a stack its boundary later', 'the account has one or not'],
+  ['Alarms', 'mail from Page and Ticket', 'somebody must confirm it first'],
+  ['Guards', "the table's maximum", 'it needs over 1,000 writes a second'],
+  ['Guards', 'the budget, and an address without an API', 'they take a month, and a domain'],
+  ['Guards', 'a replaced table, and copies in another region', 'they take a day'],
   ['Limits', 'the recipe', 'it needs a domain'],
 ];
 

@@ -1,7 +1,7 @@
-# What a run tries, in this order. Each step begins with: stage | item of the runbook's list of what only AWS can show |
-# name | a pattern of what it should print, or, after a question mark, what the reader of the report learns.
+# What a run tries, in this order. Each step begins with: stage | item of the list in docs/prove.md | name | a pattern
+# of what it should print, or, after a question mark, what the reader of the report learns.
 
-### dev | Besides | deploy dev | ^CREATE_COMPLETE$
+### dev | CloudFormation | deploy dev | ^CREATE_COMPLETE$
 deploy
 
 ### dev | Tokens | the first token | ? what Cognito responds while its domain is new
@@ -105,7 +105,7 @@ deploy; pause 60; since=$(date +%s)
 for _ in 1 2 3 4 5 6 7 8 9 10; do request > /dev/null; done
 pause 120; if traced "$since"; then echo traces; else echo none; fi
 
-### prod | Besides | deploy prod | ^CREATE_COMPLETE$
+### prod | CloudFormation | deploy prod | ^CREATE_COMPLETE$
 deploy
 
 ### prod | Smoke test and roles | a good version | ^UPDATE_COMPLETE; .*→.*; 0 of

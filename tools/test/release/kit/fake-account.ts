@@ -288,6 +288,7 @@ export class FakeAccount {
     'dynamodb update-table': () => '',
     'dynamodb update-continuous-backups': () => '',
     'dynamodb delete-table': (option) => this.#delete('table', option('table-name')),
+    'iam get-policy': () => 'the policy',
     'iam list-roles': (option) => this.#list('role', this.#inQuery(option('query'))),
     'iam delete-role-policy': () => '',
     'iam delete-role': (option) => this.#delete('role', option('role-name')),
