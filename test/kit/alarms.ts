@@ -93,7 +93,7 @@ const metricAlarm = (alarm: Alarm) => {
   const { Statistic: Stat = '', Period, EvaluationPeriods, Threshold, TreatMissingData } = alarm;
   const queries = alarm.Metrics ?? [{ Id: 'only', MetricStat: { Metric: alarm, Stat, Period } }];
   const metrics = queries.flatMap(({ Id, MetricStat }) => (MetricStat ? [{ Id, ...MetricStat }] : []));
-  const names = metrics.map(({ Metric }) => metricName(Metric));
+  const names = metrics.map(({ Metric }) => metricName(Metric).replace(new RegExp(`^${check}[0-9A-F]{8}$`), check));
   // An expression, such as `IF(all > 0, some / all, 0)`, is valid JavaScript. Missing data are NaN.
   const { Expression = 'only' } = queries.find((query) => query.Expression) ?? {};
   const compute = compileFunction(`return ${Expression}`, ['FILL', 'IF', ...metrics.map(({ Id }) => Id)]);

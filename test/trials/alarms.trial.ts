@@ -115,7 +115,8 @@ const inRoles = (alarms: string[]): string[] => {
   return alarms.filter((alarm) => !/\d[mhd]$/.test(alarm)).map((alarm) => alarm.replace(name, 'Operation'));
 };
 
-const each = (minutes: number, values: Values): Values[] => Array<Values>(minutes).fill(values);
+/** The values of ten requests in each minute. */
+const each = (minutes: number, values: Values): Values[] => Array<Values>(minutes).fill(Array(10).fill(values).flat());
 
 for (const [verdict, cases] of Object.entries({ 'rolled back': rolledBack, 'not rolled back': notRolledBack })) {
   test.each(cases)(
