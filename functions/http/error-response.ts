@@ -12,8 +12,8 @@ export type ErrorClass = new (...args: never[]) => Error;
 export type Translation = readonly [errorClass: ErrorClass, entry: CatalogueEntry];
 
 /**
- * Turns a thrown error into a response from the error catalogue, and logs one line with the cause of a 5xx.
- * Register this middleware first: Middy runs `onError` hooks in reverse order.
+ * Turns a thrown error into a response from the error catalogue, and logs one line, with the reason for a 4xx or
+ * the cause of a 5xx. Register this middleware first: Middy runs `onError` hooks in reverse order.
  * @example .use(errorResponse([[StoreUnavailable, errors.storeUnavailable]]))
  */
 export const errorResponse = (
@@ -21,8 +21,9 @@ export const errorResponse = (
 ): MiddlewareObj<HttpEvent, APIGatewayProxyStructuredResultV2, Error, OperationContext> => ({
   onError: (request) => {
     const thrown = request.error;
-    const { entry, message } = inCatalogue(thrown, translations);
-    log(entry, thrown, {
+    const error = inCatalogue(thrown, translations);
+    const { entry, message } = error;
+    log(error, thrown, {
       store: storeTime(request.context.storeCalls),
       gatewayRequestId: request.event?.requestContext?.requestId,
     });
@@ -36,10 +37,10 @@ const inCatalogue = (thrown: unknown, translations: readonly Translation[]): Cat
   return new CatalogueError(translation?.[1] ?? errors.fault);
 };
 
-const log = ({ status, error }: CatalogueEntry, thrown: unknown, more: object): void => {
+const log = ({ entry: { status, error }, reason }: CatalogueError, thrown: unknown, more: object): void => {
   const bundle = process.env['BUNDLE_SHA256'];
   const failure = () => ({ outcome: 'failed', error, cause: describeError(thrown), bundle, ...more });
-  if (status < 500) console.info({ outcome: 'refused', error, ...more });
+  if (status < 500) console.info({ outcome: 'refused', error, reason, ...more });
   else if (status === 503) console.warn(failure());
   else console.error(failure());
 };
@@ -56,6 +57,7 @@ const describeError = (thrown: unknown, depth = 0): object => {
   return {
     name: ifMatches(errorName, name),
     ...(!isQuote && { code: ifMatches(errorCode, code), stack }),
+    ...(name === 'AccessDeniedException' && { denied: accessDenied.exec(thrown.message)?.[1] }),
     ...($metadata && { $metadata: { httpStatusCode, attempts, requestId: ifMatches(dynamoDBRequestId, requestId) } }),
     ...(cause !== undefined && depth < 3 && { cause: describeError(cause, depth + 1) }),
   };
@@ -65,6 +67,13 @@ const describeError = (thrown: unknown, depth = 0): object => {
 const errorName = /^(?:[A-Z][A-Za-z]{0,60})?(?:Exception|Error|Failure|Exceeded|Unavailable)$/;
 const errorCode = /^[A-Z][A-Z\d_]{1,60}$/;
 const dynamoDBRequestId = /^[A-Z\d]{52}$/;
+
+/**
+ * AWS's message names the action and the resource:
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
+ */
+const accessDenied =
+  /^User: \S+ is not authorized to perform: (dynamodb:[A-Za-z]+ on resource: arn:aws[\w-]*:dynamodb:[\w-]+:\d+:[\w./-]+) /;
 
 const ifMatches = (pattern: RegExp, value: unknown): string | undefined =>
   typeof value === 'string' && pattern.test(value) ? value : undefined;

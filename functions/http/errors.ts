@@ -40,13 +40,18 @@ export const errors = {
   },
 } as const satisfies Record<string, CatalogueEntry>;
 
-/** An error that carries its catalogue entry. `detail`, if given, replaces the entry's message in the response. */
+/**
+ * An error that carries its catalogue entry. `detail`, if given, replaces the entry's message in the response. `reason`
+ * goes to the log, so it must not contain anything that the client has sent.
+ */
 export class CatalogueError extends Error {
   override readonly name = 'CatalogueError';
   readonly entry: CatalogueEntry;
+  readonly reason: string;
 
-  constructor(entry: CatalogueEntry, detail: string = entry.message) {
+  constructor(entry: CatalogueEntry, detail: string = entry.message, reason: string = entry.message) {
     super(detail);
     this.entry = entry;
+    this.reason = reason;
   }
 }

@@ -63,7 +63,7 @@ const decode = ({ body, isBase64Encoded }: HttpEvent): string => {
     return bytes.toString('utf8');
   }
   // API Gateway replaces bytes that are not UTF-8 with U+FFFD.
-  if (body.includes('\ufffd')) throw new CatalogueError(errors.notJson, ambiguousReplacement);
+  if (body.includes('\ufffd')) throw new CatalogueError(errors.notJson, ambiguousReplacement, ambiguousReplacement);
   return body;
 };
 

@@ -41,10 +41,12 @@ export const parseParameters = (event: HttpEvent, parameters: readonly EventPara
   }
 };
 
+const notUtf8 = 'the query string must be UTF-8';
+
 /** Parsing turns bytes that are not UTF-8 into U+FFFD, so there must not be more of them than the client has sent. */
 const queryOf = ({ rawQueryString = '' }: HttpEvent): URLSearchParams => {
   const query = new URLSearchParams(rawQueryString);
   if (query.toString().split('%EF%BF%BD').length !== rawQueryString.split(/%EF%BF%BD/i).length)
-    throw new CatalogueError(errors.notValid, 'the query string must be UTF-8');
+    throw new CatalogueError(errors.notValid, notUtf8, notUtf8);
   return query;
 };

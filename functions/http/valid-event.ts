@@ -6,7 +6,8 @@ import { type EventParameter, parseParameters } from './parameters.ts';
 
 export type Validator<Event> = { (event: unknown): event is Event; errors?: ErrorObject[] | null };
 
-type Contract<Event> = { validate: Validator<Event>; parameters: readonly EventParameter[] };
+/** `names` are the names of fields and parameters in the contract. */
+type Contract<Event> = { validate: Validator<Event>; parameters: readonly EventParameter[]; names: readonly string[] };
 
 /**
  * Checks an event's parameters and parsed body against the contract. The argument is a module of functions/generated/.
@@ -23,7 +24,12 @@ export const validEvent = <Event>(contract: Contract<Event>): MiddlewareObj<Even
         await before?.(request);
       } catch (error) {
         if ((error as { statusCode?: unknown }).statusCode !== 400) throw error;
-        throw new CatalogueError(errors.notValid, sentence(contract.validate.errors ?? []));
+        const violations = contract.validate.errors ?? [];
+        // A name that the contract does not have comes from the client, so the log must not have it.
+        const inLog = (name: string): string => (contract.names.includes(name) ? name : '*');
+        // The first are enough for the log: half a million would take another second of CPU time.
+        const first = violations.slice(0, limits.violations);
+        throw new CatalogueError(errors.notValid, sentence(violations), sentence(first, inLog));
       }
     },
   };
@@ -32,22 +38,24 @@ export const validEvent = <Event>(contract: Contract<Event>): MiddlewareObj<Even
 /** A body of 1 MiB can break half a million rules, but Lambda returns at most 6 MB. */
 const limits = { violations: 10, nameLength: 200 };
 
-const sentence = (violations: ErrorObject[]): string => {
-  const clauses = [...new Set(violations.map(clause))];
+/** `show` returns what to write for a name in the path of an invalid field. */
+const sentence = (violations: ErrorObject[], show = (name: string): string => name): string => {
+  const clauses = [...new Set(violations.map((violation) => clause(violation, show)))];
   const more = clauses.splice(limits.violations).length;
   return [...clauses, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
 };
 
-const clause = ({ instancePath, params, message }: ErrorObject): string => {
+const clause = ({ instancePath, params, message }: ErrorObject, show: (name: string) => string): string => {
   const { missingProperty: missing, allowedValues, allowedValue = allowedValues } = params;
   const field = missing ?? params['additionalProperty'] ?? params['unevaluatedProperty'];
-  if (field !== undefined) return `${nameOf(`${instancePath}/${field}`)} is ${missing ? 'required' : 'not allowed'}`;
-  return `${nameOf(instancePath)} ${message}${allowedValue === undefined ? '' : `: ${JSON.stringify(allowedValue)}`}`;
+  const path = field === undefined ? instancePath : `${instancePath}/${field}`;
+  const name = nameOf(path.split('/').map(show));
+  if (field !== undefined) return `${name} is ${missing ? 'required' : 'not allowed'}`;
+  return `${name} ${message}${allowedValue === undefined ? '' : `: ${JSON.stringify(allowedValue)}`}`;
 };
 
-/** @example nameOf('/queryStringParameters/id') // 'the query parameter id' */
-const nameOf = (path: string): string => {
-  const [, part = '', ...field] = path.split('/');
+/** @example nameOf(['', 'queryStringParameters', 'id']) // 'the query parameter id' */
+const nameOf = ([, part = '', ...field]: string[]): string => {
   const name = field.join('/');
   const short = name.length > limits.nameLength ? `${name.slice(0, limits.nameLength)}…` : name;
   return `${prefixes[part] ?? ''}${short}` || 'the request body';

@@ -24,6 +24,7 @@ export const parameters: {
   isList: boolean;
   default?: unknown;
 }[];
+export const names: string[];
 export const validate: { (event: unknown): event is Event; errors?: ErrorObject[] | null };
 `;
 

@@ -157,6 +157,16 @@ const parameterList = (contract: Contract, { parameters }: Operation): object[] 
     };
   });
 
+/** Lists the names of fields and parameters in a schema of an event, and in the contract's components. */
+const namesIn = ({ components }: Contract, event: Schema): string[] => {
+  const names = new Set<string>();
+  mapSchemas({ ...components.schemas, event }, (schema) => {
+    for (const name of Object.keys(Object(schema['properties']))) names.add(name);
+    return schema;
+  });
+  return [...names];
+};
+
 /**
  * Refuses a default for a list, because all requests without the parameter would share that list. Also refuses a
  * default for an int64, because the generated JSON cannot contain a bigint.
@@ -178,8 +188,8 @@ const forAjv = (schema: Schema): Schema =>
   JSON.parse(JSON.stringify(mapSchema(schema, withOwnKeywords)).replaceAll('"#/components/', '"contract#/components/'));
 
 /**
- * Returns a JavaScript module for each operation. The module's `validate` checks an event, and its `parameters` says
- * how to parse the event's parameters.
+ * Returns a JavaScript module for each operation. The module's `validate` checks an event, its `parameters` says how to
+ * parse the event's parameters, and its `names` lists names that are from the contract, not from a client.
  */
 export const compileValidators = async (
   contract: Contract,
@@ -200,10 +210,12 @@ export const compileValidators = async (
   const schemas = mapSchemas(contract.components.schemas, withOwnKeywords);
   ajv.addSchema({ $id: 'contract', components: { schemas } }, undefined, false, false);
   const modules = operations.map(async (operation) => {
-    const validate = ajv.compile(forAjv(eventSchema(contract, operation)));
+    const schema = eventSchema(contract, operation);
+    const validate = ajv.compile(forAjv(schema));
     const parameters = `export const parameters = ${JSON.stringify(parameterList(contract, operation))};\n`;
+    const names = `export const names = ${JSON.stringify(namesIn(contract, schema))};\n`;
     for (const parameter of operation.parameters) checkDefault(contract, ajv, parameter);
-    return [operation.id, parameters + (await bundled(inSentences(standaloneCode.default(ajv, validate))))];
+    return [operation.id, parameters + names + (await bundled(inSentences(standaloneCode.default(ajv, validate))))];
   });
   return Object.fromEntries(await Promise.all(modules));
 };

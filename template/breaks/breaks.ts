@@ -128,6 +128,9 @@ const byFile: Record<string, Row[]> = {
     ['    throwOnRequestTimeout: true,\n', '', 'If the store hangs, the first attempt lasts until the deadline.'],
     ['response.statusCode !== 200 || ', '', 'A plant counts as stored after a 201, which DynamoDB does not send.'],
   ],
+  'functions/http/valid-event.ts': [
+    ["? name : '*'", '? name : name', 'The log has names of fields that a client made up.'],
+  ],
   'functions/http/exact-json.ts': [['\\d{16}', '\\d{17}', 'An id of 16 digits is rounded.']],
   'functions/http/store-time.ts': [
     [
@@ -640,6 +643,7 @@ const byFile: Record<string, Row[]> = {
       '',
       "A request's id does not lead to the function's line.",
     ],
+    ['/^User: ', '/User: ', 'The log has what the store quotes of a request.'],
   ],
   'schemas/openapi.yaml': [['required: [id]', 'required: []', 'A plant without an id is valid.']],
   'tools/release/project-copy.ts': [

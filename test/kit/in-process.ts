@@ -116,7 +116,10 @@ const inTime = <T>(response: Promise<T>): Promise<T> => {
 const lineOf = (status: number, error: number | undefined, gatewayRequestId: unknown, store: unknown): Line => {
   const ofSuccess = expect.stringMatching(/^(?!refused|failed)[a-z]+$/);
   if (status < 400) return { level: 'info', entry: { outcome: ofSuccess, store, gatewayRequestId } };
-  if (status < 500) return { level: 'info', entry: { outcome: 'refused', error, store, gatewayRequestId } };
+  if (status < 500) {
+    const reason = expect.stringMatching(/./);
+    return { level: 'info', entry: { outcome: 'refused', error, reason, store, gatewayRequestId } };
+  }
   const level = status === 503 ? 'warn' : 'error';
   return { level, entry: { outcome: 'failed', error, cause: expect.any(Object), store, gatewayRequestId } };
 };

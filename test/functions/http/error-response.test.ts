@@ -60,7 +60,7 @@ test('errorResponse logs the hash of the bundle for a failure, but not for a ref
   vi.stubEnv('BUNDLE_SHA256', 'hash');
   expect((await responseTo(new Error('fault'))).logged).toMatchObject([['error', { bundle: 'hash' }]]);
   expect((await responseTo(new CatalogueError(errors.notJson))).logged).toEqual([
-    ['info', { outcome: 'refused', error: errors.notJson.error }],
+    ['info', { outcome: 'refused', error: errors.notJson.error, reason: errors.notJson.message }],
   ]);
 });
 
@@ -68,7 +68,7 @@ test("errorResponse logs the gateway's request id if the event has one", async (
   const requestContext = { requestId: 'JKJaXmPLvHcESHA=' };
   const entry = { gatewayRequestId: 'JKJaXmPLvHcESHA=' };
   expect((await responseTo(new Taken(), { requestContext })).logged).toEqual([
-    ['info', { outcome: 'refused', error: 41301, ...entry }],
+    ['info', { outcome: 'refused', error: 41301, reason: errors.tooLarge.message, ...entry }],
   ]);
   expect((await responseTo(new Error(), { requestContext })).logged).toMatchObject([['error', entry]]);
   for (const event of [undefined, null, {}]) expect((await responseTo(new Taken(), event)).status).toBe(413);
@@ -106,6 +106,31 @@ test('errorResponse logs the status, the number of attempts and the request id o
   const $metadata = { httpStatusCode: 400, attempts: 2, requestId: id };
   const { logged } = await responseTo(Object.assign(new Error('no'), { $metadata: { ...$metadata, cfId: 'x' } }));
   expect(logged).toEqual([['error', expect.objectContaining({ cause: expect.objectContaining({ $metadata }) })]]);
+});
+
+test('errorResponse logs the reason for the log, not the detail for the client', async () => {
+  const loggedOf = async (...[detail, reason]: string[]) =>
+    (await responseTo(new CatalogueError(errors.notValid, detail, reason))).logged;
+  expect(await loggedOf('secret is not allowed', '* is not allowed')).toMatchObject([
+    ['info', { reason: '* is not allowed' }],
+  ]);
+  expect(await loggedOf('secret is not allowed')).toMatchObject([['info', { reason: errors.notValid.message }]]);
+});
+
+const table = 'arn:aws:dynamodb:eu-west-1:123456789012:table/Store-Things1';
+const deniedAs = (action: string, resource: string): string =>
+  `User: arn:aws:sts::123456789012:assumed-role/a/b is not authorized to perform: ${action} on resource: ${resource} because no identity-based policy allows the ${action} action`;
+
+test.each<[message: string, name: string, denied: string | undefined]>([
+  [deniedAs('dynamodb:PutItem', table), 'AccessDeniedException', `dynamodb:PutItem on resource: ${table}`],
+  [deniedAs('dynamodb:PutItem', table), 'ValidationException', undefined],
+  [deniedAs('s3:PutObject', 'arn:aws:s3:::bucket/secret'), 'AccessDeniedException', undefined],
+  [`secret ${deniedAs('dynamodb:PutItem', table)}`, 'AccessDeniedException', undefined],
+  ['', 'AccessDeniedException', undefined],
+])('errorResponse logs of the message %j of a %s only the denied action and table', async (message, name, denied) => {
+  const { logged } = await responseTo(Object.assign(new Error(message), { name, $response: {} }));
+  const [[, { cause }]] = logged as [[string, { cause: object }]];
+  expect(cause).toEqual({ name, ...(denied !== undefined && { denied }) });
 });
 
 test('errorResponse logs the stack of an error, but no text that came over the network', async () => {

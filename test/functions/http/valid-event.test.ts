@@ -10,9 +10,13 @@ type Change = { id?: string; query?: string; headers?: Record<string, string>; b
 
 /**
  * Runs validEvent on an event of `PUT /things/{id}`. @returns the event with its values parsed, or the error message
- * for the client
+ * for the client, or the `reason` for the log
  */
-const check = async (operation: Awaited<ReturnType<typeof compiled>>, { id = '1', query, headers, body }: Change) => {
+const check = async (
+  operation: Awaited<ReturnType<typeof compiled>>,
+  { id = '1', query, headers, body }: Change,
+  text: 'message' | 'reason' = 'message',
+) => {
   const event = {
     pathParameters: { id },
     rawQueryString: query ?? '',
@@ -26,7 +30,7 @@ const check = async (operation: Awaited<ReturnType<typeof compiled>>, { id = '1'
   return handler(event, lambdaContext).catch((error: CatalogueError) => {
     expect(error).toBeInstanceOf(CatalogueError);
     expect(error.entry).toBe(errors.notValid);
-    return error.message;
+    return error[text];
   });
 };
 
@@ -35,7 +39,7 @@ test('validEvent rethrows an error of the validator that is not about an invalid
     throw new TypeError('oops');
   }) as unknown as Validator<object>;
   const handler = middy<object, unknown>()
-    .use(validEvent({ validate, parameters: [] }))
+    .use(validEvent({ validate, parameters: [], names: [] }))
     .handler(() => 'let in');
   await expect(handler({}, lambdaContext)).rejects.toThrow(TypeError);
 });
@@ -57,6 +61,7 @@ describe('if an operation has a body, validEvent', async () => {
       properties: { deep: { type: 'integer', format: 'int64' } },
       additionalProperties: false,
     },
+    labels: { type: 'object', additionalProperties: { type: 'string', maxLength: 3 } },
     range: { type: 'number', minimum: 0, exclusiveMaximum: 100 },
     string: { type: 'string', pattern: '^[a-z]*$' },
     stringOrNull: { type: ['string', 'null'] },
@@ -98,6 +103,19 @@ describe('if an operation has a body, validEvent', async () => {
     const body = { boolean: true, object: { deep: 1, ['x'.repeat(1_000_000)]: 1 } };
     expect(await check(operation, { body })).toBe(`object/${'x'.repeat(193)}… is not allowed`);
   });
+
+  test.each<[field: string, value: unknown, reason: string]>([
+    ['word', 'secret', 'word must be equal to one of the allowed values: ["big","small"]'],
+    ['array', [1], 'array/* must be a string'],
+    ['labels', { secret: 'secret' }, 'labels/* must not have more than 3 characters'],
+    ['object', { deep: 1, secret: 1 }, 'object/* is not allowed'],
+    ['object', {}, 'object/deep is required'],
+  ])(
+    'logs which rule the field %s breaks with the value %j, but no name from the client',
+    async (field, value, reason) => {
+      expect(await check(operation, { body: { boolean: true, [field]: value } }, 'reason')).toBe(reason);
+    },
+  );
 
   test('accepts every value that the contract allows, and turns a bigint into a number unless the field is an int64', async () => {
     const body = {
@@ -155,7 +173,8 @@ describe('if an operation has parameters, validEvent', async () => {
 
   test('refuses a query parameter that is not UTF-8, but not U+FFFD that the client sent', async () => {
     for (const name of ['a%FF', '%EF%BF%BD%FF'])
-      expect(await check(operation, { query: `all=true&name=${name}` })).toBe('the query string must be UTF-8');
+      for (const text of ['message', 'reason'] as const)
+        expect(await check(operation, { query: `all=true&name=${name}` }, text)).toBe('the query string must be UTF-8');
     const { queryStringParameters } = await parsed({ query: 'all=true&name=%ef%bf%BD' });
     expect(queryStringParameters).toMatchObject({ name: '\ufffd' });
   });

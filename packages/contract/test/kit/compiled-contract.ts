@@ -23,7 +23,11 @@ export const jsonBody = (schema: Schema) => ({
   requestBody: { required: true, content: { 'application/json': { schema } } },
 });
 
-type Compiled = { validate: { (event: unknown): event is object; errors?: ErrorObject[] | null }; parameters: never[] };
+type Compiled = {
+  validate: { (event: unknown): event is object; errors?: ErrorObject[] | null };
+  parameters: never[];
+  names: string[];
+};
 
 /** Compiles a contract that `contractWith` made. @returns the generated module of its operation */
 export const compiled = async (contract: Contract): Promise<Compiled> => {
