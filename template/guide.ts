@@ -27,7 +27,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 const unaffected = [
   'packages/{contract,emulator}/**',
   'tools/test/{cli,release,start/watch}/**',
-  'tools/test/start/{issuer,request-log,session,start,terminal}.test.ts',
+  'tools/test/start/{issuer,reasons,request-log,session,start,terminal}.test.ts',
   'test/functions/{auth,http,plants}/**',
   'test/infra/reproducible.test.ts',
   'test/functions/create-plant*',

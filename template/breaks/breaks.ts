@@ -405,13 +405,15 @@ const byFile: Record<string, Row[]> = {
     ],
   ],
   'tools/start/request-log.ts': [
-    [".replaceAll(/^/gm, '    ')", '', 'A line of a stack trace can pass for the line of a request.'],
+    [".replaceAll(/^/gm, '    ')", '', 'A line of a stack trace can pass for the row of a request.'],
+    ['printable(text).', 'text.', 'A log line can control the terminal.'],
     [
       '(entry.status < 500 || this.#failures > failureLines)',
       'entry.status < 500',
       'In an outage, the stack traces of hundreds of requests fill the terminal each second.',
     ],
   ],
+  'tools/start/reasons.ts': [['log.length === 0 && error', 'error', 'A plant over 400 KB is said to be over 10 MB.']],
   'tools/start/bundles.ts': [
     ['originalLine + 1', 'originalLine', 'A stack trace names the line above the one that threw.'],
     ["sourcemap: 'external'", "sourcemap: 'linked'", 'The bundle with a source map is not the one that is deployed.'],
@@ -625,12 +627,6 @@ const byFile: Record<string, Row[]> = {
   ],
   'tools/cli/traced-request.ts': [
     ['days * 24 * 60 * 60', 'days * 60 * 60', 'npm run request -- --days 7 searches the logs of seven hours.'],
-    [
-      'lines.length > 0 ? undefined : beforeFunctions[status]',
-      'beforeFunctions[status]',
-      'A plant over 400 KB is said to be over 10 MB.',
-    ],
-    ['return printable(text)', 'return text', 'A log line can control the terminal.'],
   ],
   'functions/http/error-response.ts': [
     [

@@ -4,7 +4,7 @@
  */
 import { Command } from 'commander';
 import { matching, runCommand } from '../start/terminal.ts';
-import { describeRequest, findDeployedRequest, findLocalRequest } from './traced-request.ts';
+import { describeDeployed, describeLocal } from './traced-request.ts';
 
 const requestId = matching(/^[\w+/=-]+$/, 'It must be the header apigw-requestid of a response.', String);
 const dayCount = matching(/^[1-9]\d{0,3}$/, 'The number of days must be a whole number from 1 to 9999.', Number);
@@ -24,6 +24,5 @@ const command = new Command('npm run -s request --')
 await runCommand(async () => {
   const [id = ''] = command.processedArgs as [string];
   const { stack, days } = command.opts<{ stack?: string; days: number }>();
-  const found = stack === undefined ? findLocalRequest(id) : findDeployedRequest(id, stack, days);
-  console.log(describeRequest(await found));
+  console.log(await (stack === undefined ? describeLocal(id) : describeDeployed(id, stack, days)));
 });

@@ -1,68 +1,40 @@
 /** Finds what the logs say about one request to the running local service or to a deployed stack, and formats it. */
+import { STATUS_CODES } from 'node:http';
 import { CloudWatchLogs, type ResultField } from '@aws-sdk/client-cloudwatch-logs';
-import type { AccessLogEntry } from 'http-api-emulator';
+import type { AccessLogEntry, LogLine } from 'http-api-emulator';
+import { hasPlaces, inSources, prebuildBundles } from '../start/bundles.ts';
+import { linesBelow, row } from '../start/request-log.ts';
 import { readSession } from '../start/session.ts';
 import { dataFolder } from '../start/settings.ts';
-import { printable, withoutHash } from '../start/terminal.ts';
+import { messageOf } from '../start/terminal.ts';
 import { listResources, orExplain } from './aws.ts';
 
-/** A log line of the request, written by a function or by Lambda. `who` is the function's name, such as Authorizer. */
-export type LoggedLine = { who: string; level: string; message: unknown };
-
-/**
- * What is known about a request. `summary` is its line in the access log, or undefined until the log has that line.
- * `errors` say why the gateway responded instead of a function.
- */
-export type TracedRequest = {
-  summary?: { method: string; path: string; status: number; milliseconds: number };
-  errors: string[];
-  lines: LoggedLine[];
+/** Describes a request to the running local service: its row, and below it what the functions logged. */
+export const describeLocal = async (id: string): Promise<string> => {
+  const entry = await findLocalRequest(id);
+  return [row(entry), ...linesBelow(entry.log)].join('\n');
 };
 
-/** The reason for each status that the gateway sends without calling a function. No log contains these reasons. */
-const beforeFunctions: Record<number, string> = {
-  400: 'the request is not valid HTTP',
-  401: 'the request has no Authorization header',
-  404: 'the API has no route with this method and path',
-  413: 'the body is over 10 MB',
-  417: 'the request has an Expect header that is not supported',
-  429: 'there were more requests than the API accepts',
-  431: 'the request line and headers are over 10,240 bytes',
+/** Describes a request to a deployed stack, as `describeLocal` does. Translates stack traces of this folder's bundles. */
+export const describeDeployed = async (id: string, stack: string, days: number): Promise<string> => {
+  const entry = await findDeployedRequest(id, stack, days);
+  if (hasPlaces(JSON.stringify(entry.log))) await prebuildBundles();
+  const translate = (trace: string, sha256?: string): string => {
+    try {
+      return inSources(trace, sha256);
+    } catch (error) {
+      return `${trace}\n${messageOf(error)}`;
+    }
+  };
+  return [row(entry), ...linesBelow(entry.log, { translate })].join('\n');
 };
-
-export const describeRequest = ({ summary, errors, lines }: TracedRequest): string => {
-  const { method, path, status = 0, milliseconds } = summary ?? {};
-  const known = lines.length > 0 ? undefined : beforeFunctions[status];
-  const text = [
-    summary ? `${method} ${path} ${status} ${milliseconds} ms` : 'The access log has no line of this request yet.',
-    ...lines.map(({ who, level, message }) => `${who} ${level} ${readable(message)}`),
-    ...[...errors, ...(known === undefined ? [] : [known])].map((error) => `Gateway: ${error}`),
-  ].join('\n');
-  return printable(text);
-};
-
-/**
- * Formats a log message, with real line breaks in stack traces. `message` is undefined if the log entry has none, as
- * after console.info(undefined).
- */
-const readable = (message: unknown): string => {
-  const short = JSON.stringify(message) ?? '';
-  return showLineBreaks(short) === short ? short : showLineBreaks(JSON.stringify(message, null, 2));
-};
-
-/**
- * Turns the escape sequence for a line break into a line break. Matches whole sequences, so that the n in "C:\\new",
- * which follows an escaped backslash, stays an n.
- */
-const showLineBreaks = (json: string): string =>
-  json.replaceAll(/\\./g, (escaped) => (escaped === '\\n' ? '\n' : escaped));
 
 /**
  * Asks the running local service what it did with a request.
  * @throws Error with a one-sentence message for the user if no service runs, or if the service does not know the
  *   request
  */
-export const findLocalRequest = async (id: string): Promise<TracedRequest> => {
+const findLocalRequest = async (id: string): Promise<AccessLogEntry> => {
   const { url } = readSession(dataFolder());
   const response = await fetch(`${url}/docs/requests.json`).catch((cause: unknown) => {
     throw new Error(`The local service at ${url} does not answer; it was probably killed. Start it: npm start`, {
@@ -76,26 +48,26 @@ export const findLocalRequest = async (id: string): Promise<TracedRequest> => {
       `The local service at ${url} has no request ${id}. It keeps its latest 1,000 requests until it stops; for a deployment, add --stack <name>.`,
     );
   }
-  const { method, path, status, milliseconds, error, log } = found;
-  return {
-    summary: { method, path, status, milliseconds: Math.round(milliseconds) },
-    errors: error ? [error] : [],
-    lines: log.map(({ functionName, ...line }) => ({ who: withoutHash(functionName), ...line })),
-  };
+  return found;
 };
 
 /**
  * A line from the access log, from a function (has `message`), or from Lambda about an invocation (has `record`). `who`
  * is the function whose log has the line, or undefined for the access log.
  */
-type Line = Record<string, unknown> & { who: string | undefined; requestId?: string; integrationRequestId?: string };
+type Line = Record<string, unknown> &
+  Pick<LogLine, 'errorType' | 'errorMessage' | 'stackTrace'> & {
+    who: string | undefined;
+    requestId?: string;
+    integrationRequestId?: string;
+  };
 
 /**
  * Finds a request in a deployed stack's logs with two queries of CloudWatch Logs Insights. The first finds lines with
  * the gateway's request id; the second adds lines of the same invocations that have only Lambda's id.
  * @param days how many days back to search; AWS charges for the amount of data that a query scans
  */
-export const findDeployedRequest = async (id: string, stack: string, days: number): Promise<TracedRequest> => {
+const findDeployedRequest = async (id: string, stack: string, days: number): Promise<AccessLogEntry> => {
   const logs = await readLogGroups(stack);
   const query = (filter: string) => runQuery(logs, filter, days);
   const withId = `requestId = "${id}" or message.gatewayRequestId = "${id}"`;
@@ -111,24 +83,36 @@ export const findDeployedRequest = async (id: string, stack: string, days: numbe
   const all = ids === '[]' ? ofGateway : await query(`${withId} or requestId in ${ids} or (${failed})`);
   const access = ofGateway.find(({ who }) => who === undefined);
   return {
-    ...(access && { summary: summaryOf(access) }),
-    errors: [access?.['authorizerError'], access?.['integrationError'], access?.['gatewayError']]
-      // In the access log, `-` stands for a variable without a value.
-      .filter((error): error is string => typeof error === 'string' && error !== '-'),
+    requestId: id,
+    ...(access ? summaryOf(access) : notYet),
     // A line from Lambda has `type` and `record` instead of `level` and `message`.
-    lines: all.flatMap(({ who, level, message, type = level, record = message }) =>
-      who === undefined ? [] : [{ who, level: String(type), message: record }],
+    log: all.flatMap(({ who, level, message, type = level, record = message, ...line }) =>
+      who === undefined ? [] : [{ ...line, functionName: who, level: String(type), message: record }],
     ),
   };
 };
 
-const summaryOf = ({ method, route, status, latency }: Line): Required<TracedRequest>['summary'] => ({
-  method: String(method),
-  // The route is a method and a path, or `-` if the API has no route for the request.
-  path: String(route).replace(/^\S+ /, ''),
-  status: Number(status),
-  milliseconds: Number(latency),
-});
+const summaryOf = ({ time, method, route, status, latency, ...line }: Line) => {
+  // `-` stands for a variable without a value. An error such as Forbidden for a 403 says nothing.
+  const none: unknown[] = [undefined, '-', STATUS_CODES[Number(status)]];
+  const errors = [line['authorizerError'], line['integrationError'], line['gatewayError']];
+  const error = errors.filter((each) => !none.includes(each)).join('; ');
+  return {
+    time: String(time),
+    method: String(method),
+    // The route is a method and a path, or `-` if the API has no route for the request.
+    path: String(route).replace(/^\S+ /, ''),
+    status: Number(status),
+    milliseconds: Number(latency),
+    ...(error && { error }),
+  };
+};
+
+/** The functions' lines may arrive before that of the access log. */
+const notYet = {
+  ...{ time: '-', method: '-', path: '-', status: 0, milliseconds: 0 },
+  error: 'the access log does not have the request yet',
+};
 
 /** Lists a stack's log groups, each with the function that writes to it, or with undefined for the access log. */
 const readLogGroups = async (stack: string): Promise<Map<string, string | undefined>> => {

@@ -113,6 +113,31 @@ export const toSources = (stack: string, mapAt: (bundle: string) => SourceMap | 
     return `${originalSource}:${originalLine + 1}:${originalColumn + 1}${minified === '' ? end : ''}`;
   });
 
+/**
+ * Returns a log with source lines in its stack traces. Finds a map by the hash of the bundle's file, not by the hash in
+ * the log, which a function could log wrongly.
+ */
+export const withSources = <Log>(log: Log): Log =>
+  JSON.parse(toSources(JSON.stringify(log), (file) => mapOf(hashOf(file))));
+
+/**
+ * Translates a stack trace of the bundle with a hash.
+ * @throws Error with a message for the user if this folder's files make other bundles, or if the hash is not known
+ */
+export const inSources = (stack: string, sha256: string | undefined): string => {
+  if (!hasPlaces(stack)) return stack;
+  if (sha256 === undefined) {
+    throw new Error(
+      `The log does not say which bundle ran. Give it to npm run -s stack-trace -- --bundle <sha256>: the function's variable BUNDLE_SHA256 has it. The files in this folder make ${listMaps()}.`,
+    );
+  }
+  const map = mapOf(sha256);
+  if (map !== undefined) return toSources(stack, () => map);
+  throw new Error(
+    `The bundle ${sha256} ran, but the files in this folder make ${listMaps()}.\nCheck out the commit that was deployed when the line was logged (on GitHub, see the runs of the workflow Deploy), run npm ci, and try again.`,
+  );
+};
+
 export const hasPlaces = (text: string): boolean => text.search(place) >= 0;
 
 /**

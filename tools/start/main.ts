@@ -7,7 +7,7 @@ import { inspect } from 'node:util';
 import { type Emulator, FolderError, lockFolder, serve } from 'http-api-emulator';
 import { listDevEntries } from '../../infra/bundling.ts';
 import { closeServer, listen } from '../../packages/emulator/servers.ts';
-import { prebuildBundles } from './bundles.ts';
+import { prebuildBundles, withSources } from './bundles.ts';
 import { type Contract, curlLine, exampleRequest, readContract } from './contract.ts';
 import { referencePage } from './reference.ts';
 import { accessLine, RequestLog } from './request-log.ts';
@@ -79,7 +79,12 @@ const start = async (): Promise<void> => {
     port,
     leaveOut: true,
     debug: debug !== undefined,
-    onRequest: (entry) => (verbose ? sayRequest(accessLine(entry)) : requestLog.add(entry)),
+    onRequest: (entry) => {
+      // Later, the source maps of the bundles that ran may be gone.
+      entry.log = withSources(entry.log);
+      if (verbose) sayRequest(accessLine(entry));
+      else requestLog.add(entry);
+    },
     intercept: referencePage({
       newToken: () => fetchToken(issuer),
       requests: () => emulator.log,
@@ -117,7 +122,7 @@ const announce = (emulator: Emulator, contract: Contract): void => {
   if (example) say(`Try it, in another terminal:\n\n${curlLine(url, example)}\n`);
   say(`${example ? 'Or' : 'Try it'} in a browser: ${url}/docs`);
   if (watch) say('Changes in functions/, infra/ and schemas/ are served without a restart.');
-  say('Ctrl-C stops the service. One line per request:');
+  say('Ctrl-C stops the service. One row per request (npm run -s request -- ID shows all of one):');
 };
 
 let stopping = false;

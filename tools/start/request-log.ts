@@ -1,7 +1,8 @@
-/** Prints a line for each request to the local service, or a summary if there are many. */
+/** Prints a row for each request to the local service, or a summary if there are many. */
 import { styleText } from 'node:util';
 import type { AccessLogEntry, LogLine } from 'http-api-emulator';
-import { hashOf, mapOf, takeStacks, toSources } from './bundles.ts';
+import { takeStacks } from './bundles.ts';
+import { reasonFor } from './reasons.ts';
 import { printable, withoutHash } from './terminal.ts';
 
 /**
@@ -56,39 +57,65 @@ export class RequestLog {
   }
 }
 
-type Output = NodeJS.WritableStream & { isTTY?: boolean };
+type Output = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
 
 /**
- * Describes a request in one line, even if the functions logged line breaks. Stack traces follow below, indented. On a
- * terminal, the line has columns, and colours unless NO_COLOR is set.
+ * Describes a request in one row, with the reason for anything but a success. On a terminal, the row has columns, is no
+ * wider than the terminal, and has colours unless NO_COLOR is set. Below it follows what it does not say: what else the
+ * functions logged, and the stack traces of faults.
  */
 export const accessLine = (entry: AccessLogEntry, output: Output = process.stdout): string => {
-  const { method, path, status, requestId, error, log } = entry;
-  const paint = (format: Parameters<typeof styleText>[0], text: string): string =>
-    output.isTTY ? styleText(format, text, { stream: output }) : text;
-  // Pad the path and the time, so that the lines form columns. A longer path shifts the columns of its line only.
-  const [what, time] = [printable(`${method} ${path}`), `${Math.round(entry.milliseconds)} ms`];
-  const columns = [
-    output.isTTY ? what.padEnd(14) : what,
-    paint(status < 400 ? 'green' : status < 500 ? 'yellow' : 'red', String(status)),
-    output.isTTY ? time.padStart(7) : time,
-    paint('dim', requestId),
-  ].join(' ');
-  // Leave out the gateway's request id that the functions log, because the line already has it.
-  const logged = log.map((line) => ({ ...takeStacks(contentOf(line), ['gatewayRequestId']), ...line }));
-  const line = [
-    columns,
-    ...logged.map(
-      ({ functionName, level, rest }) =>
-        `${withoutHash(functionName)} ${paint(colourOf(level), level)} ${printable(`${rest}`)}`,
-    ),
-    ...(error ? [paint('red', printable(error.replaceAll(/\s+/g, ' ')))] : []),
-  ].join(paint('dim', ' | '));
-  return [line, ...logged.flatMap(({ stacks }) => stacks.map(stackLines))].join('\n');
+  const time = new Date(entry.time).toTimeString().slice(0, 8);
+  const isShown = (line: LogLine): boolean => !isInRow(line, entry);
+  const below = entry.log.filter((line) => isShown(line) || line.level === 'ERROR');
+  return [row({ ...entry, time }, output), ...linesBelow(below, { isShown })].join('\n');
 };
 
-const colourOf = (level: string): 'dim' | 'yellow' | 'red' =>
-  level === 'ERROR' || level === 'FATAL' ? 'red' : level === 'WARN' ? 'yellow' : 'dim';
+/** The row of a request. `npm run request` prints it with the whole reason, because `output` is not a terminal. */
+export const row = (entry: AccessLogEntry, output?: Output): string => {
+  const { time, method, path, status, milliseconds, requestId } = entry;
+  const paint = (format: Parameters<typeof styleText>[0], text: string): string =>
+    output?.isTTY ? styleText(format, text, { stream: output }) : text;
+  const duration = `${Math.round(milliseconds)} ms`.padStart(output?.isTTY ? 6 : 0);
+  const columns = (output?.isTTY && output.columns) || Number.POSITIVE_INFINITY;
+  const left = columns - [time, '', status, duration, requestId].join(' ').length;
+  const reason = printable(reasonFor(entry).replaceAll(/\s+/g, ' '));
+  // Pad the path, so that the rows form columns. A longer path shifts the columns of its row only.
+  const what = cut(printable(`${method} ${path}`), reason ? left / 2 : left).padEnd(output?.isTTY ? 12 : 0);
+  const colour = status >= 500 ? 'red' : status >= 400 || reason ? 'yellow' : 'green';
+  const parts = [paint('dim', time), what, paint(colour, String(status)), duration, paint('dim', requestId)];
+  return [...parts, ...(reason ? [paint(colour, cut(reason, left - what.length - 1))] : [])].join(' ');
+};
+
+const cut = (text: string, width: number): string =>
+  text.length > width ? `${text.slice(0, Math.max(width - 1, 0))}…` : text;
+
+/** Whether the row says all that a line says, except for its stack traces. */
+const isInRow = ({ level, message }: LogLine, { status }: AccessLogEntry): boolean => {
+  const { outcome, errorType } = Object(message);
+  return (
+    outcome === 'failed' || (outcome !== undefined && level === 'INFO') || (errorType !== undefined && status >= 500)
+  );
+};
+
+/**
+ * Lists what the functions logged, each with its stack traces below it, and all indented, so that none of these lines
+ * can be mistaken for a row.
+ * @param options `isShown` chooses the lines to show, but all stack traces are shown; `translate` translates these
+ */
+export const linesBelow = (
+  log: LogLine[],
+  { isShown = (_: LogLine): boolean => true, translate = (stack: string, _sha256?: string) => stack } = {},
+): string[] => {
+  const texts = log.flatMap((line) => {
+    // Leave out the gateway's request id that the functions log, because the row has it.
+    const { rest, stacks, sha256 } = takeStacks(contentOf(line), ['gatewayRequestId']);
+    const text = typeof contentOf(line) === 'string' ? line.message : rest;
+    const shown = isShown(line) ? [`${withoutHash(line.functionName)} ${line.level} ${text ?? ''}`] : [];
+    return [...shown, ...stacks.map((stack) => translate(stack, sha256))];
+  });
+  return texts.map((text) => printable(text).replaceAll(/^/gm, '    '));
+};
 
 /**
  * Returns the message of a log line. If the function logged an error after the message, as in console.error("text",
@@ -96,9 +123,3 @@ const colourOf = (level: string): 'dim' | 'yellow' | 'red' =>
  */
 const contentOf = ({ message, errorType, errorMessage, stackTrace }: LogLine): unknown =>
   stackTrace === undefined ? message : { message, errorType, errorMessage, stackTrace };
-
-/** Indents a stack trace, so that none of its lines can be mistaken for a line that reports a request. */
-const stackLines = (stack: string): string =>
-  // Find the source map by the bundle's own hash, not by the hash in the log: the service logs the hash of the code
-  // with which it started, even if that code has since been replaced.
-  toSources(printable(stack), (file) => mapOf(hashOf(file))).replaceAll(/^/gm, '    ');

@@ -1,14 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import type { LogLine } from '../lambda/functions.ts';
 import type { ApiSpec, CorsSpec, RouteSpec } from '../served-stack.ts';
-import { applyCors, isPreflight } from './cors.ts';
+import { applyCors, isPreflight, refusedOrigin } from './cors.ts';
 import { authorize, type Invoke, type Invoker, integrate, makeInvoker } from './invocation.ts';
 import { checkHead, eventBody, readEventBody, readTarget, requestEvent } from './request.ts';
 import { type HttpResponse, Refused, responses } from './response.ts';
 import { bucketsOf, type Clock, RouteTable, type TokenBucket } from './routes.ts';
 
-/** The response to a request. `error` says why the gateway responded instead of a function. */
-export type Responded = { response: HttpResponse; error?: string };
+/**
+ * The response to a request. `error` says why the gateway responded instead of a function, and `refusedOrigin` is the
+ * origin that CORS does not allow.
+ */
+export type Responded = { response: HttpResponse; error?: string; refusedOrigin?: string };
 
 /** Responds to one request. `log` receives the lines that the functions log. */
 export type Respond = (request: IncomingMessage, requestId: string, log: LogLine[]) => Promise<Responded>;
@@ -35,7 +38,12 @@ export class HttpApi {
       (response): Responded => ({ response }),
       failed,
     );
-    return this.#cors ? { ...responded, response: applyCors(this.#cors, request, responded.response) } : responded;
+    const refused = refusedOrigin(this.#cors, request);
+    return {
+      ...responded,
+      ...(this.#cors && { response: applyCors(this.#cors, request, responded.response) }),
+      ...(refused !== undefined && { refusedOrigin: refused }),
+    };
   };
 
   async #handle(request: IncomingMessage, requestId: string, invoke: Invoker): Promise<HttpResponse> {

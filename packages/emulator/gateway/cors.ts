@@ -28,6 +28,13 @@ export const applyCors = (spec: CorsSpec, request: IncomingMessage, response: Ht
   return { ...response, headers: { ...Object.fromEntries(own), ...added } };
 };
 
+/** The request's Origin, if it is a page's of another origin, from which browsers hide the response. */
+export const refusedOrigin = (spec: CorsSpec | undefined, { headers }: IncomingMessage): string | undefined => {
+  const { origin, host } = headers;
+  const isAllowed = origin === `http://${host}` || (spec !== undefined && allowedOrigin(spec, origin) !== undefined);
+  return isAllowed ? undefined : origin;
+};
+
 /** Chooses the value of Access-Control-Allow-Origin. @returns undefined if the API does not allow the origin */
 const allowedOrigin = ({ allowOrigins }: CorsSpec, origin: string | undefined): string | undefined => {
   if (origin === undefined) return undefined;

@@ -7,9 +7,11 @@ import { splitTarget } from './request.ts';
 import { type HttpResponse, responses } from './response.ts';
 
 /**
- * One request in the access log. `milliseconds` is the time from the arrival of the request's headers to the response.
+ * One request in the access log. `time` (ISO 8601) is when the request's headers arrived, and `milliseconds` how long the
+ * response took from then.
  */
 export type AccessLogEntry = {
+  time: string;
   method: string;
   path: string;
   status: number;
@@ -17,8 +19,15 @@ export type AccessLogEntry = {
   requestId: string;
   /** Why the gateway itself sent an error response instead of a function's response. */
   error?: string;
+  /** The beginning of the body of a 4xx or 5xx. */
+  errorBody?: string;
+  /** The request's Origin, if CORS does not allow it. */
+  refusedOrigin?: string;
   log: LogLine[];
 };
+
+/** In characters: enough for a message of ours, and little enough to keep 1,000 of them. */
+const errorBodyLength = 4_000;
 
 type GatewayOptions = {
   /** Handles a request with the API that is being served at that time; a reload may replace the API. */
@@ -51,13 +60,13 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
   };
 
   const handle = async (request: IncomingMessage, serverResponse: ServerResponse): Promise<void> => {
-    const started = performance.now();
+    const [started, time] = [performance.now(), new Date().toISOString()];
     const intercepted = callIntercept(intercept, request, serverResponse);
     if (intercepted === true) return;
     const requestId = newRequestId();
     const log: LogLine[] = [];
     count(request.socket, 1);
-    const { response, error } = intercepted || (await respond(request, requestId, log));
+    const { response, error, ...cors } = intercepted || (await respond(request, requestId, log));
     count(request.socket, -1);
     send(serverResponse, requestId, response);
     // Read and discard the rest of a refused request's body. Otherwise, the connection could be reset before the client
@@ -66,7 +75,12 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
     const { method = '', url = '' } = request;
     const milliseconds = performance.now() - started;
     const { pathname: path } = splitTarget(url);
-    void report({ method, path, status: response.status, milliseconds, requestId, log, ...(error && { error }) });
+    const { status, body } = response;
+    const failure = {
+      ...(error && { error }),
+      ...(status >= 400 && { errorBody: String(body).slice(0, errorBodyLength) }),
+    };
+    void report({ time, method, path, status, milliseconds, requestId, log, ...failure, ...cors });
   };
 
   // Node's limit for headers must exceed API Gateway's (10,240 bytes), so that `respond` can check the latter and
@@ -85,7 +99,8 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
     const response = error.code === 'HPE_HEADER_OVERFLOW' ? responses.headersTooLarge : responses.badRequest;
     const { status } = response;
     socket.end(messageOf(requestId, response));
-    void report({ method: '-', path: '-', status, milliseconds: 0, requestId, error: error.message, log: [] });
+    const measured = { time: new Date().toISOString(), milliseconds: 0, requestId };
+    void report({ ...measured, method: '-', path: '-', status, error: error.message, log: [] });
   });
   return server;
 };

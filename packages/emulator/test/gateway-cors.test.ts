@@ -41,7 +41,9 @@ describe('a preflight request', () => {
     });
     const refused = await send(port, 'OPTIONS /orders', preflight('https://evil.example'));
     expect([refused.status, corsOf(refused)]).toEqual([204, {}]);
-    expect(log).toMatchObject(Array(2).fill({ method: 'OPTIONS', path: '/orders', status: 204 }));
+    const logged = { method: 'OPTIONS', path: '/orders', status: 204 };
+    expect(log).toMatchObject([logged, { ...logged, refusedOrigin: 'https://evil.example' }]);
+    expect(log[0]).not.toHaveProperty('refusedOrigin');
     expect(called).toEqual([]);
   });
 
@@ -112,6 +114,21 @@ describe('a response to an ordinary request', () => {
     const { port } = await start(functions, { cors: { ...cors, allowOrigins }, routes });
     expect(corsOf(await send(port, 'GET /orders', [`Origin: ${origin}`]))['allow-origin']).toBe(allowed);
   });
+
+  test.each<[origin: string, refused: boolean, cors: CorsSpec | undefined]>([
+    [shop, false, cors],
+    ['https://other.example', true, cors],
+    ['http://api.example:80', false, cors],
+    ['http://api.example:80', false, undefined],
+    [shop, true, undefined],
+  ])(
+    "is logged, for the host api.example:80 and a page's origin %s, with the origin if CORS refuses it (%j)",
+    async (origin, refused, of) => {
+      const { port, log } = await start(functions, { ...(of && { cors: of }), routes });
+      await send(port, 'GET /orders', [`Origin: ${origin}`]);
+      expect(log[0]?.refusedOrigin).toBe(refused ? origin : undefined);
+    },
+  );
 
   test('has CORS headers even if the gateway refuses the request, so that a browser shows the error', async () => {
     const { port } = await start({}, { cors });

@@ -117,11 +117,18 @@ describe('the gateway', () => {
     });
     await post(port, '{}', [token], '/orders?secret=1');
     await post(port, '{}', [token], '/other');
-    const measured = { method: 'POST', milliseconds: expect.any(Number), requestId: expect.any(String) };
+    const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
+    const measured = { time, method: 'POST', milliseconds: expect.any(Number), requestId: expect.any(String) };
     expect(log).toEqual([
       { ...measured, path: '/orders', status: 200, log: [line] },
-      { ...measured, path: '/other', status: 404, log: [] },
+      { ...measured, path: '/other', status: 404, errorBody: '{"message":"Not Found"}', log: [] },
     ]);
+  });
+
+  test('logs the beginning of the body of a 4xx', async () => {
+    const { port, log } = await start({ Orders: { statusCode: 400, body: `é${'x'.repeat(5_000)}` } });
+    await post(port, '{}', [token]);
+    expect(log[0]?.errorBody).toBe(`é${'x'.repeat(3_999)}`);
   });
 });
 

@@ -1,5 +1,5 @@
 /** Tests what `npm run request` finds and prints; the real bundles behind the local gateway log the local requests. */
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { operations } from '../../../functions/generated/contract.ts';
 import { bodyOf, newId } from '../../../test/kit/example.ts';
 import { startAccount } from '../../../test/kit/fake-aws.ts';
@@ -7,44 +7,8 @@ import { dynamoDbError, type FaultyStore, startFaultyStore } from '../../../test
 import { programs, run, temporaryFolder } from '../../../test/kit/local-service.ts';
 import { startTrialStack, type TrialStack } from '../../../test/kit/trial-stack.ts';
 import { isUnavailable, retryWhile } from '../../../test/kit/waiting.ts';
-import { describeRequest, findDeployedRequest, findLocalRequest } from '../../cli/traced-request.ts';
+import { describeDeployed, describeLocal } from '../../cli/traced-request.ts';
 import { writeSession } from '../../start/session.ts';
-
-test('the text that describes a request shows a stack trace line by line, and escapes control characters in log lines', () => {
-  const summary = { method: 'POST', path: '/plants', status: 500, milliseconds: 7 };
-  const message = { outcome: 'failed', cause: { name: '\u001b[2J', stack: 'Error: no\n    at put (index.js:1:2)' } };
-  expect(describeRequest({ summary, errors: [], lines: [{ who: 'CreatePlant', level: 'ERROR', message }] })).toBe(
-    [
-      'POST /plants 500 7 ms',
-      'CreatePlant ERROR {',
-      '  "outcome": "failed",',
-      '  "cause": {',
-      '    "name": "\\u001b[2J",',
-      '    "stack": "Error: no',
-      '    at put (index.js:1:2)"',
-      '  }',
-      '}',
-    ].join('\n'),
-  );
-});
-
-test.each<[message: unknown, text: string]>([
-  [undefined, ''],
-  [{ folder: 'C:\\new' }, '{"folder":"C:\\\\new"}'],
-])('npm run request shows the log message %j as %j', (message, text) => {
-  const description = describeRequest({
-    errors: ['no\u009b2J'],
-    lines: [{ who: 'Authorizer', level: 'INFO', message }],
-  });
-  expect(description.split('\n').slice(1)).toEqual([`Authorizer INFO ${text}`, 'Gateway: no\\u009b2J']);
-});
-
-test("npm run request shows the gateway's reason for refusing a request, but only if the gateway called no function for it", () => {
-  const summary = { method: 'POST', path: '/plants', status: 413, milliseconds: 7 };
-  expect(describeRequest({ summary, errors: [], lines: [] })).toContain('Gateway: the body is over 10 MB');
-  const lines = [{ who: 'CreatePlant', level: 'INFO', message: { outcome: 'refused', error: 41301 } }];
-  expect(describeRequest({ summary, errors: [], lines })).not.toContain('Gateway');
-});
 
 describe('npm run request, with the local service,', () => {
   let store: FaultyStore;
@@ -73,11 +37,15 @@ describe('npm run request, with the local service,', () => {
   type Sent = { body?: string; path?: string; headers?: Record<string, string> };
 
   test.each<[status: number, sent: Sent, cause: RegExp]>([
-    [400, { body: '{' }, /^POST \S+ 400 \d+ ms\nAuthorizer INFO .*\nCreatePlant INFO .*"outcome":"refused"/],
-    [403, { headers: { authorization: 'Bearer a.b.c' } }, /^Authorizer INFO .*"reason":"malformed"/m],
-    [400, { path: '/%' }, /^Gateway: the path has an invalid escape sequence$/m],
-    [404, { path: '/nothing' }, /^POST \/nothing 404 .*\nGateway: the API has no route/],
-    [500, { body: bodyOf(denied) }, /^CreatePlant ERROR (?=.*"error": ?50001\b).*"AccessDeniedException"/ms],
+    [400, { body: '{' }, / the request body must be JSON .*\n {4}Authorizer INFO .*\n {4}CreatePlant INFO .*"refused"/],
+    [
+      403,
+      { headers: { authorization: 'Bearer a.b.c' } },
+      / the token is refused: malformed\n {4}Authorizer INFO .*"reason"/,
+    ],
+    [400, { path: '/%' }, / the path has an invalid escape sequence$/],
+    [404, { path: '/nothing' }, / the API has no such route$/],
+    [500, { body: bodyOf(denied) }, / AccessDeniedException\n(?:.*\n)* {4}CreatePlant ERROR .*"error":50001\b/],
   ])('shows the cause of the status %i: %j', async (status, sent, cause) => {
     store.fail(denied, dynamoDbError(400, 'AccessDeniedException'));
     const { body = bodyOf(), path = operations.createPlant.path, headers = {} } = sent;
@@ -88,16 +56,20 @@ describe('npm run request, with the local service,', () => {
       (each) => isUnavailable(each.status),
     );
     expect(response.status).toBe(status);
-    expect(describeRequest(await findLocalRequest(String(response.headers.get('apigw-requestid'))))).toMatch(cause);
+    const id = String(response.headers.get('apigw-requestid'));
+    const [row = ''] = (await describeLocal(id)).split('\n');
+    expect(row).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]{12}Z /);
+    expect(row).toContain(` POST ${path} ${status} `);
+    expect(await describeLocal(id)).toMatch(cause);
   });
 
   test('says, for the id of a request that the service does not know, how many requests the service keeps', async () => {
-    await expect(findLocalRequest('QcNvjVNaC1t4m14=')).rejects.toThrow(/no request QcNvjVNaC1t4m14=.*latest 1,000/);
+    await expect(describeLocal('QcNvjVNaC1t4m14=')).rejects.toThrow(/no request QcNvjVNaC1t4m14=.*latest 1,000/);
   });
 
   test('says that the service was probably killed if it does not answer', async () => {
     await makeLocal('http://127.0.0.1:9');
-    await expect(findLocalRequest('x')).rejects.toThrow(/does not answer; it was probably killed/);
+    await expect(describeLocal('x')).rejects.toThrow(/does not answer; it was probably killed/);
   });
 });
 
@@ -117,7 +89,8 @@ const row = (group: keyof typeof logGroups, line: object) => [
 ];
 
 const access = row('ApiAccessLog713001CC', {
-  ...{ requestId: id, method: 'POST', route: 'POST /plants', status: '500', latency: '5021' },
+  ...{ requestId: id, time: '26/Nov/2026:16:05:09 +0000' },
+  ...{ method: 'POST', route: 'POST /plants', status: '500', latency: '5021' },
   ...{ integrationStatus: '200', integrationRequestId: creating, integrationError: 'the function timed out' },
   ...{ authorizerError: '-', gatewayError: 'Internal Server Error' },
 });
@@ -156,11 +129,9 @@ test("npm run request -- --stack prints a request and all log lines about it, ev
   expect(await run(process.execPath, args, environment).ended).toEqual({
     code: 0,
     stdout: [
-      'POST /plants 500 5021 ms',
-      `Authorizer INFO {"outcome":"allowed","gatewayRequestId":"${id}"}`,
-      `CreatePlant platform.report {"requestId":"${creating}","status":"timeout","metrics":{"durationMs":5000}}`,
-      'Gateway: the function timed out',
-      'Gateway: Internal Server Error',
+      `26/Nov/2026:16:05:09 +0000 POST /plants 500 5021 ms ${id} the function timed out`,
+      '    Authorizer INFO {"outcome":"allowed"}',
+      `    CreatePlant platform.report {"requestId":"${creating}","status":"timeout","metrics":{"durationMs":5000}}`,
       '',
     ].join('\n'),
     stderr: '',
@@ -186,27 +157,44 @@ test('npm run request refuses a request id that could change the query', async (
 describe('in the logs of a deployed stack, a search for a request', () => {
   const find = (environment: Record<string, string>, stack = 'PlantStore') => {
     for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
-    return findDeployedRequest(id, stack, 1);
+    return describeDeployed(id, stack, 1);
   };
 
   test('needs one query if the gateway called no function', async () => {
     const refused = row('ApiAccessLog713001CC', {
-      ...{ requestId: id, method: 'POST', route: 'POST /plants', status: '401', latency: '2' },
+      ...{ requestId: id, time: 'then', method: 'POST', route: 'POST /plants', status: '401', latency: '2' },
       ...{ integrationRequestId: '-', integrationError: '-', authorizerError: '-', gatewayError: 'Unauthorized' },
     });
     const { queries, environment } = await startLogs([[refused]]);
-    expect(await find(environment)).toEqual({
-      summary: { method: 'POST', path: '/plants', status: 401, milliseconds: 2 },
-      errors: ['Unauthorized'],
-      lines: [],
-    });
+    expect(await find(environment)).toBe(`then POST /plants 401 2 ms ${id} no Authorization header`);
     expect(queries()).toHaveLength(1);
   });
 
   test("finds the functions' lines even if the access log does not have the request yet", async () => {
     const { environment } = await startLogs([[allowed], [allowed]]);
-    const lines = [{ who: 'Authorizer', level: 'INFO', message: { outcome: 'allowed', gatewayRequestId: id } }];
-    expect(await find(environment)).toEqual({ errors: [], lines });
+    expect(await find(environment)).toBe(
+      `- - - 0 0 ms ${id} the access log does not have the request yet\n    Authorizer INFO {"outcome":"allowed"}`,
+    );
+  });
+
+  const own = inject('stack').functions.find(({ name }) => name.startsWith('CreatePlant'))?.environment[
+    'BUNDLE_SHA256'
+  ];
+
+  test.each<[bundle: string | undefined, says: RegExp]>([
+    [own, /\n {4}Error: oops\n {8}at start \((?!\/)\S+\.[jt]s:\d+:\d+\)$/],
+    ['0'.repeat(64), /\/var\/task\/index\.js:1:2000\)\n {4}The bundle 0{64} ran, but .*\n {4}Check out the commit/],
+  ])('shows the stack trace of the bundle %s in source lines, or says why not', async (bundle, says) => {
+    const stack = 'Error: oops\n    at start (/var/task/index.js:1:2000)';
+    const message = { outcome: 'failed', cause: { name: 'Error', stack }, bundle, gatewayRequestId: id };
+    const failed = row('CreatePlantLogsFFC6C4E0', { level: 'ERROR', requestId: creating, message });
+    const { environment } = await startLogs([
+      [access, failed],
+      [access, failed],
+    ]);
+    const text = await find(environment);
+    expect(text).toMatch(/^.* oops; the function timed out\n {4}CreatePlant ERROR {/);
+    expect(text).toMatch(says);
   });
 
   test('says that lines may arrive later if there are none, or what is wrong with the stack', async () => {

@@ -1,5 +1,5 @@
 /**
- * Tests the line that `npm start` prints for a request, and which requests get one when many arrive. The tests call
+ * Tests the row that `npm start` prints for a request, and which requests get one when many arrive. The tests call
  * `endSecond` instead of waiting for a second.
  */
 import { writeFile } from 'node:fs/promises';
@@ -8,80 +8,111 @@ import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
-import { prebuildBundles } from '../../start/bundles.ts';
+import { prebuildBundles, withSources } from '../../start/bundles.ts';
 import { accessLine, RequestLog } from '../../start/request-log.ts';
 
-const entry = { method: 'POST', path: '/plants', status: 200, milliseconds: 1.6, requestId: 'aBc=', log: [] };
+const time = new Date(2026, 10, 26, 16, 5, 9).toISOString();
+const entry = { time, method: 'POST', path: '/plants', status: 200, milliseconds: 1.6, requestId: 'aBc=', log: [] };
+const start = '16:05:09 POST /plants';
 
-const logging = (message: object) => ({ ...entry, log: [{ functionName: 'Worker', level: 'ERROR', message }] });
+const logging = (message: unknown, level = 'ERROR') => ({
+  ...{ ...entry, status: 500 },
+  log: [{ functionName: 'Worker0123ABCD', level, message }],
+});
 
-describe('the line that npm start prints for a request', () => {
-  test('has the method, path, status, duration and request id, and what the functions logged', () => {
+describe('the row that npm start prints for a request', () => {
+  test('has the time, method, path, status, duration and id, and nothing of a function that did its work', () => {
     const log = [
-      { functionName: 'Authorizer0123ABCD', level: 'INFO', message: { outcome: 'allowed', gatewayRequestId: 'aBc=' } },
-      { functionName: 'CreatePlant89EF4567', level: 'ERROR', message: 'two\nlines' },
+      { functionName: 'Authorizer', level: 'INFO', message: { outcome: 'allowed' } },
+      { functionName: 'CreatePlant', level: 'INFO', message: { outcome: 'created', store: { milliseconds: 5 } } },
     ];
-    expect(accessLine({ ...entry, log })).toBe(
-      'POST /plants 200 2 ms aBc= | Authorizer INFO {"outcome":"allowed"} | CreatePlant ERROR "two\\nlines"',
-    );
+    expect(accessLine({ ...entry, log })).toBe(`${start} 200 2 ms aBc=`);
   });
 
-  describe('is followed by the stack traces that the functions logged', () => {
-    const [{ folder = '', environment = {} } = {}] = inject('stack').functions;
-    const bundle = environment['BUNDLE_SHA256'];
-    const trace = (file: string): string => `TypeError: oops\n    at start (${file}:1:2000)`;
-    beforeAll(() => prebuildBundles());
-
-    test('translated to the files and lines of the TypeScript sources', () => {
-      const cause = { name: 'Error', stack: 'Error: outer\n    at a', cause: { stack: trace(`${folder}/index.js`) } };
-      const [line, ...below] = accessLine(logging({ outcome: 'failed', cause, bundle })).split('\n');
-      expect(line).toBe(
-        'POST /plants 200 2 ms aBc= | Worker ERROR {"outcome":"failed","cause":{"name":"Error","cause":{}}}',
-      );
-      expect(below).toEqual([
-        '    Error: outer',
-        '        at a',
-        '    TypeError: oops',
-        expect.stringMatching(/^ {8}at start \((?!\/)\S+:\d+:\d+\)$/),
-      ]);
-    });
-
-    test('unchanged if the files that they name are not bundles that the service runs, whatever the hash in the log says', async () => {
-      const { folder: other, remove } = await temporaryFolder();
-      onTestFinished(remove);
-      const changed = path.join(other, 'index.js');
-      await writeFile(changed, 'changed();');
-      for (const file of [changed, '/none/index.js'])
-        expect(accessLine(logging({ stack: trace(file), bundle }))).toContain(`at start (${file}:1:2000)`);
-    });
+  test('is followed by what else the functions logged, indented, so that none of it can pass for a row', () => {
+    const log = [
+      { functionName: 'Worker89EF4567', level: 'INFO', message: 'two\nlines\x1b[2J' },
+      { functionName: 'Worker', level: 'WARN', message: { outcome: 'keys not fetched', cause: '\x9b' } },
+      { functionName: 'Worker', level: 'INFO', message: undefined },
+    ];
+    expect(accessLine({ ...entry, log }).split('\n')).toEqual([
+      `${start} 200 2 ms aBc=`,
+      '    Worker INFO two',
+      '    lines\\u001b[2J',
+      '    Worker WARN {"outcome":"keys not fetched","cause":"\\u009b"}',
+      '    Worker INFO ',
+    ]);
   });
 
-  test('includes an error that a function logged together with other values', () => {
+  test('is followed by the stack traces of a fault, but not of a store that does not answer', () => {
+    const cause = { name: 'Error', stack: 'Error: outer\n    at a', cause: { stack: 'TypeError: x\n    at b' } };
+    const [row, ...below] = accessLine(logging({ outcome: 'failed', cause })).split('\n');
+    expect(row).toBe(`${start} 500 2 ms aBc= outer: TypeError: x`);
+    expect(below).toEqual(['    Error: outer', '        at a', '    TypeError: x', '        at b']);
+    expect(accessLine(logging({ outcome: 'failed', cause }, 'WARN'))).toBe(row);
+  });
+
+  test('is followed by the stack trace of an error that a function threw, or logged together with other values', () => {
     const error = { errorType: 'TypeError', errorMessage: 'oops', stackTrace: ['TypeError: oops', '    at a'] };
-    expect(
-      accessLine({ ...entry, log: [{ functionName: 'Worker', level: 'WARN', message: 'Tried:', ...error }] }),
-    ).toBe(
-      'POST /plants 200 2 ms aBc= | Worker WARN {"message":"Tried:","errorType":"TypeError","errorMessage":"oops"}\n' +
-        '    TypeError: oops\n        at a',
+    const trace = '    TypeError: oops\n        at a';
+    const thrown = { ...logging(error), error: 'Worker0123ABCD: TypeError: oops' };
+    expect(accessLine(thrown)).toBe(`${start} 500 2 ms aBc= Worker: TypeError: oops\n${trace}`);
+    const log = [{ functionName: 'Worker', level: 'WARN', message: 'Tried:', ...error }];
+    expect(accessLine({ ...entry, log })).toBe(
+      `${start} 200 2 ms aBc=\n    Worker WARN {"message":"Tried:","errorType":"TypeError","errorMessage":"oops"}\n${trace}`,
     );
   });
 
-  test('cannot be forged by text in a stack trace, and control characters are escaped in all its parts', () => {
+  test('has no control characters and no line breaks, wherever a client or a function puts them', () => {
     const stack = 'Error: \x1b[2Jx\rPOST /plants 200\nPOST /plants 200\n    at a';
-    const forged = { ...logging({ name: '\x9b', stack }), path: '/\x9b', error: 'no\x1b[2J\n  more' };
-    expect(accessLine(forged).split('\n')).toEqual([
-      'POST /\\u009b 200 2 ms aBc= | Worker ERROR {"name":"\\u009b"} | no\\u001b[2J more',
+    const cause = { name: '\x9b', stack };
+    const forged = { ...logging({ outcome: 'failed', cause }), path: '/\x9b', error: 'no\x1b[2J\n  more' };
+    expect(accessLine({ ...forged, refusedOrigin: '\x9b' }).split('\n')).toEqual([
+      '16:05:09 POST /\\u009b 500 2 ms aBc= \\u009b is refused by CORS; \\u001b[2Jx; no\\u001b[2J more',
       '    Error: \\u001b[2Jx\\u000dPOST /plants 200',
       '    POST /plants 200',
       '        at a',
     ]);
   });
 
-  test('is aligned in columns on a terminal', () => {
-    const terminal = Object.assign(new PassThrough(), { isTTY: true });
-    const plain = (line: string) => stripVTControlCharacters(line);
-    expect(plain(accessLine({ ...entry, path: '/long' }, terminal))).toBe('POST /long     200    2 ms aBc=');
-    expect(plain(accessLine({ ...entry, path: '/' }, terminal))).toBe('POST /         200    2 ms aBc=');
+  test.each([
+    [80, '/plants', '16:05:09 POST /plants 403   2 ms QcNvjVNaC1t4m14= the token lacks a scope of th…'],
+    [100, '/plants', '16:05:09 POST /plants 403   2 ms QcNvjVNaC1t4m14= the token lacks a scope of the route'],
+    [80, '/', '16:05:09 POST /       403   2 ms QcNvjVNaC1t4m14= the token lacks a scope of th…'],
+    [80, `/${'x'.repeat(99)}`, '16:05:09 POST /xxxxxxxxxxxxxx… 403   2 ms QcNvjVNaC1t4m14= the token lacks a sc…'],
+  ])('has columns on a terminal, and is cut at its width of %i: %s', (columns, path, text) => {
+    const terminal = Object.assign(new PassThrough(), { isTTY: true, columns });
+    const log = [{ functionName: 'Authorizer', level: 'INFO', message: { outcome: 'refused', reason: 'scope' } }];
+    const refused = { ...entry, path, status: 403, requestId: 'QcNvjVNaC1t4m14=', log };
+    const plain = stripVTControlCharacters(accessLine(refused, terminal));
+    expect(plain).toBe(text);
+    expect(plain.length).toBeLessThanOrEqual(columns);
+  });
+});
+
+describe('stack traces in a log entry', () => {
+  const [{ folder = '', environment = {} } = {}] = inject('stack').functions;
+  const bundle = environment['BUNDLE_SHA256'];
+  const trace = (file: string): string => `TypeError: oops\n    at start (${file}:1:2000)`;
+  const place = /^TypeError: oops\n {4}at start \((?!\/)\S+:\d+:\d+\)$/;
+  beforeAll(() => prebuildBundles());
+
+  test('are translated to the files and lines of the TypeScript sources', () => {
+    const stack = trace(`${folder}/index.js`);
+    const { cause, stackTrace } = withSources({ cause: { stack }, stackTrace: stack.split('\n') });
+    expect(cause.stack).toMatch(place);
+    expect(stackTrace.join('\n')).toBe(cause.stack);
+  });
+
+  test('are unchanged if the files that they name are not bundles that the service runs, whatever the hash in the log says', async () => {
+    const { folder: other, remove } = await temporaryFolder();
+    onTestFinished(remove);
+    const changed = path.join(other, 'index.js');
+    await writeFile(changed, 'changed();');
+    for (const file of [changed, '/none/index.js']) {
+      const line = { stack: trace(file), bundle };
+      expect(withSources(line)).toEqual(line);
+    }
   });
 });
 
@@ -96,7 +127,7 @@ let sent = 0;
 const add = (count: number, status = 200): void => {
   for (let index = 0; index < count; index += 1) {
     sent += 1;
-    log.add({ method: 'POST', path: '/plants', status, milliseconds: 1, requestId: `${sent}=`, log: [] });
+    log.add({ ...entry, status, requestId: `${sent}=` });
   }
 };
 /**
@@ -107,7 +138,7 @@ const endSecond = (): string[] => {
   log.endSecond();
   return lines.splice(0);
 };
-const line = (status: number) => expect.stringMatching(`^POST /plants ${status} 1 ms \\d+=$`);
+const line = (status: number) => expect.stringMatching(`^${start} ${status} 2 ms \\d+=`);
 
 test('the request log prints a line for each request while at most 20 requests end per second', () => {
   for (const _ of [1, 2]) {

@@ -10,7 +10,13 @@ import { errors } from '../../../../functions/create-plant.ts';
 import { operations } from '../../../../functions/generated/contract.ts';
 import { copyProject } from '../../../../test/kit/copy-project.ts';
 import { bodyOf, newId, otherContent } from '../../../../test/kit/example.ts';
-import { type LocalService, programs, startLocalService, temporaryFolder } from '../../../../test/kit/local-service.ts';
+import {
+  type LocalService,
+  programs,
+  run,
+  startLocalService,
+  temporaryFolder,
+} from '../../../../test/kit/local-service.ts';
 import { until } from '../../../../test/kit/waiting.ts';
 import type { ProjectCopy } from '../../../release/project-copy.ts';
 import { fetchToken, readSession } from '../../../start/session.ts';
@@ -110,6 +116,9 @@ test('npm start -- --watch prints stack traces with line numbers of the changed 
   await until(() => service.output().includes('oops'));
   expect(service.output()).toMatch(new RegExp(`Error: oops\\n +at .*functions/create-plant\\.ts:${line}:`));
   await editUntil(/^Reloaded CreatePlant/m, operation, () => original);
+  const [, id = ''] = / 500 \d+ ms (\S+) oops$/m.exec(service.output()) ?? [];
+  const { stdout } = await run(process.execPath, [programs.request, id], { DATA_DIR: data }).ended;
+  expect(stdout, 'npm run request, after a reload').toContain(`functions/create-plant.ts:${line}:`);
 });
 
 test("npm start -- --watch serves a new operation as soon as all its files exist, and issues tokens with the operation's scope", async () => {

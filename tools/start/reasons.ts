@@ -1,0 +1,57 @@
+/** Says in words why a request did not succeed, from its entry in the access log. */
+import type { AccessLogEntry } from 'http-api-emulator';
+import { withoutHash } from './terminal.ts';
+
+/** What those reasons in the authorizer's log mean that do not say it themselves. */
+const refusals: Record<string, string> = {
+  issuer: 'the token is from another issuer',
+  'unknown key': "the issuer does not have the token's key",
+  signature: "the token's signature is wrong",
+  audience: 'the token is for another audience',
+  scope: 'the token lacks a scope of the route',
+};
+
+/** The reason for each status that the gateway sends without calling a function. No log contains these reasons. */
+const beforeFunctions: Record<number, string> = {
+  400: 'the request is not valid HTTP',
+  401: 'no Authorization header',
+  404: 'the API has no such route',
+  413: 'the body is over 10 MB',
+  417: 'the Expect header is not supported',
+  429: 'too many requests at a time',
+  431: 'the request line and headers are over 10,240 bytes',
+};
+
+/** Returns an empty text for a request that succeeded, unless a browser hides its response because of CORS. */
+export const reasonFor = ({ status, error, errorBody, refusedOrigin, log }: AccessLogEntry): string => {
+  const cors = refusedOrigin === undefined ? [] : [`${refusedOrigin} is refused by CORS`];
+  if (status >= 200 && status < 400) return cors.join();
+  const message = status < 500 ? messageIn(errorBody) : undefined;
+  const logged = log.map((line) => loggedReason(line.message));
+  const reasons = message === undefined ? [...logged, error?.replace(/^\w+(?=: )/, withoutHash)] : [message];
+  const known = log.length === 0 && error === undefined ? beforeFunctions[status] : undefined;
+  return [...cors, ...reasons, known].filter((each) => each !== undefined).join('; ');
+};
+
+/** The service's own message for the client, which names fields that the log may not name. */
+const messageIn = (body = ''): string | undefined => {
+  try {
+    const { error, message } = Object(JSON.parse(body));
+    return typeof error === 'number' ? String(message) : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const loggedReason = (message: unknown): string | undefined => {
+  const { outcome, error, reason, cause } = Object(message);
+  if (outcome === 'failed') return causeOf(cause);
+  if (outcome !== 'refused') return undefined;
+  // Only an operation's line has a number in `error`, and its reason is a sentence.
+  return error === undefined ? (refusals[reason] ?? `the token is refused: ${reason}`) : reason;
+};
+
+const causeOf = ({ name, code, stack, denied, cause }: Record<string, unknown>): string => {
+  const [, thrown = name] = /^(?:Error: )?(.*)/.exec(String(stack ?? name)) ?? [];
+  return [denied ? `IAM denies ${denied}` : thrown, code, cause && causeOf(Object(cause))].filter(Boolean).join(': ');
+};
