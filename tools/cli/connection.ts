@@ -1,27 +1,59 @@
-/** Connects to the service at `--url`, or to the running local service, and explains failed requests to the user. */
+/** Connects to the running local service, a deployed stack or any address, and explains failed requests to the user. */
 import type { Outcome } from '../../packages/client/call.ts';
 import { createPlantStoreClient, type Token } from '../../packages/client/plant-store-client.ts';
 import { fetchToken, readSession } from '../start/session.ts';
 import { dataFolder } from '../start/settings.ts';
+import { printable } from '../start/terminal.ts';
 
-export type Target = { url?: string | undefined; token?: string | undefined };
+export type Target = { url?: string | undefined; stack?: string | undefined; token?: string | undefined };
 
-/** Makes a client for the service at `--url`, or without `--url` for the running local service. */
-export const connect = ({ url, token }: Target) => {
-  if (url !== undefined) return { url, client: createPlantStoreClient({ baseUrl: url, token: givenToken(token) }) };
-  if (token !== undefined) throw new Error('--token also needs --url, the service that the token is for.');
+/** Makes a client for the service at `url`, for that of the deployed `stack`, or else for the running local service. */
+export const connect = async (target: Target) => {
+  const { url, token } = await addressOf(target);
+  return { url, client: createPlantStoreClient({ baseUrl: url, token }) };
+};
+
+const addressOf = async ({ url, stack, token }: Target): Promise<{ url: string; token: Token }> => {
+  if (url !== undefined && stack !== undefined) throw new Error('Give --url or --stack, not both.');
+  if (url !== undefined) return { url, token: givenToken(token) };
+  if (stack !== undefined) return addressOfStack(stack, token);
+  if (token !== undefined) throw new Error('--token also needs --url or --stack: the service that the token is for.');
   const session = readSession(dataFolder());
-  let cachedToken: Promise<string> | undefined;
-  const sessionToken: Token = ({ refused }) => {
-    if (cachedToken === undefined || refused) cachedToken = fetchToken(session);
-    return cachedToken;
-  };
-  return { url: session.url, client: createPlantStoreClient({ baseUrl: session.url, token: sessionToken }) };
+  return { url: session.url, token: untilRefused(() => fetchToken(session)) };
+};
+
+const addressOfStack = async (stack: string, token?: string): Promise<{ url: string; token: Token }> => {
+  // Only this option needs the clients of AWS, which take longer to load than all the rest.
+  const { fetchDeployedToken, readDeployedIssuer, readDeployment } = await import('./deployed-issuer.ts');
+  const { url, issuer } = await readDeployment(stack);
+  const given = token ?? (issuer && process.env['ACCESS_TOKEN']);
+  if (given) return { url, token: given };
+  const source = await readDeployedIssuer(stack);
+  const say = (line: string): void => console.error(printable(line));
+  return { url, token: untilRefused(() => fetchDeployedToken(source, say)) };
 };
 
 const givenToken = (token = process.env['ACCESS_TOKEN']): string => {
   if (!token) throw new Error('--url needs an access token: set ACCESS_TOKEN, or give --token.');
   return token;
+};
+
+/** Uses a token until the service refuses it, which it does when the token expires. Requests that run share the next. */
+export const untilRefused = (fetchNext: () => Promise<string>): Token => {
+  let token: Promise<string> | undefined;
+  let isFetching = false;
+  const next = async (): Promise<string> => {
+    isFetching = true;
+    try {
+      return await fetchNext();
+    } finally {
+      isFetching = false;
+    }
+  };
+  return ({ refused }) => {
+    if (token === undefined || (refused && !isFetching)) token = next();
+    return token;
+  };
 };
 
 export type Failed = Outcome<unknown, number> & { ok: false };

@@ -12,14 +12,27 @@ export const readDeployedIssuer = async (stackName: string): Promise<TokenSource
   const outputs = await readOutputs(stackName);
   const { TokenUrl: tokenUrl, ClientId: clientId, UserPoolId: userPoolId, Scope: scope, Issuer: issuer } = outputs;
   if (issuer !== undefined) {
-    throw new Error(`The stack ${stackName} accepts tokens from ${issuer}: get one there, with the scope ${scope}.`);
+    throw new Error(
+      `The stack ${stackName} accepts tokens from ${issuer}: get one there, with the scope ${scope} (for npm run plant, set ACCESS_TOKEN to it).`,
+    );
   }
-  if (!tokenUrl || !clientId || !userPoolId || !scope) {
-    throw new Error(`The stack ${stackName} does not have the outputs of a Plant Store.`);
-  }
+  if (!tokenUrl || !clientId || !userPoolId || !scope) throw noPlantStore(stackName);
   const clientSecret = await readClientSecret(userPoolId, clientId);
   return { tokenUrl, clientId, clientSecret, scope };
 };
+
+/**
+ * Reads the address of a deployed service, and its issuer unless that is the stack's own user pool.
+ * @throws Error with a one-sentence message
+ */
+export const readDeployment = async (stackName: string): Promise<{ url: string; issuer: string | undefined }> => {
+  const { ApiUrl: url, Issuer: issuer } = await readOutputs(stackName);
+  if (url) return { url, issuer };
+  throw noPlantStore(stackName);
+};
+
+const noPlantStore = (stackName: string): Error =>
+  new Error(`The stack ${stackName} does not have the outputs of a Plant Store.`);
 
 /**
  * How long to retry until a new Cognito domain works, and how long to wait between attempts, in milliseconds. AWS says:

@@ -1,4 +1,5 @@
 /** Sends the plants in a file (NDJSON: one JSON text per line) to the service. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { pMapIterable } from 'p-map';
 import type { Outcome } from '../../packages/client/call.ts';
 import { type Failed, retryableStatuses } from './connection.ts';
@@ -37,6 +38,32 @@ const perRequest = [413, ...retryableStatuses];
 export class ImportEnded extends Error {
   declare readonly cause: Failed;
 }
+
+/** How long to wait for a service that has stopped answering, and how long between attempts, in milliseconds. */
+const restart = { giveUpAfter: 60_000, retryDelay: 1_000 };
+
+type Patience = typeof restart & { signal?: AbortSignal };
+
+/**
+ * Repeats calls that get no response, which is safe, if the service has responded before: it may be restarting.
+ * @param say is called with a line for the user each time the service stops responding
+ */
+export const patient = (create: Create, say: (line: string) => void, patience: Partial<Patience> = {}): Create => {
+  const { giveUpAfter, retryDelay, signal } = { ...restart, ...patience };
+  let state: 'unknown' | 'responds' | 'is silent' = 'unknown';
+  return async (plant) => {
+    for (const started = performance.now(); ; ) {
+      const result = await create(plant);
+      const isSilent = !result.ok && result.error === 'no answer';
+      if (isSilent && state === 'responds')
+        say(`The service does not answer (${result.message}). Waiting for up to a minute ...`);
+      if (!isSilent) state = 'responds';
+      else if (state !== 'unknown') state = 'is silent';
+      if (state !== 'is silent' || performance.now() - started > giveUpAfter) return result;
+      await pause(retryDelay, undefined, signal && { signal });
+    }
+  };
+};
 
 /**
  * Creates the plants in a file, several at a time. Yields the outcomes in the file's order. Skips blank lines and

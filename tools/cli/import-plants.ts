@@ -7,7 +7,7 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { messageOf, printable, Stopped } from '../start/terminal.ts';
 import { connect, explain, type Target } from './connection.ts';
-import { type Create, type Failure, ImportEnded, importLines, newline } from './import-lines.ts';
+import { type Create, type Failure, ImportEnded, importLines, newline, patient } from './import-lines.ts';
 import { Progress } from './progress.ts';
 
 type Options = Target & { from?: number };
@@ -53,7 +53,7 @@ const openFailures = async (given: string): Promise<FailedLines> => {
 /** Imports the file named `given`, or standard input if `given` is `-`. */
 export const importPlants = async (given: string, options: Options): Promise<void> => {
   const input = await openInput(given, options);
-  const { url, client } = connect(options);
+  const { url, client } = await connect(options);
   const stop = new AbortController();
   // One Ctrl-C sends the signal twice, from the terminal and through npm. The second signal changes nothing here.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
@@ -61,7 +61,8 @@ export const importPlants = async (given: string, options: Options): Promise<voi
   const progress = new Progress({ new: 0, 'already there': 0, failed: 0 }, input.size);
   // The last line whose outcome was counted, in the file's order. Lines after it may have been sent already.
   let last = { number: 0, end: 0 };
-  const create: Create = (plant) => Reflect.apply(client.createPlant, undefined, [plant, { signal: stop.signal }]);
+  const send: Create = (plant) => Reflect.apply(client.createPlant, undefined, [plant, { signal: stop.signal }]);
+  const create = patient(send, (line) => progress.say(line), stop);
   try {
     for await (const line of importLines(addAbortSignal(stop.signal, input.read()), create, options.from)) {
       stop.signal.throwIfAborted();

@@ -37,9 +37,9 @@ export const addOptions = (command: Command, { parameters, body, requires = [] }
   return () => [...(parameters.length > 0 ? [values] : []), ...(body ? [isOpen ? values['body'] : values] : [])];
 };
 
-/** Every command has the options --url, --token and --help, and some characters have a meaning for Commander. */
+/** Every command has the options --stack, --url, --token and --help, and some characters have a meaning for Commander. */
 export const optionName = (name: string): string =>
-  name.replace(/^(?=(?:url|token|help)$)/, 'field-').replaceAll(/[\s,|=<>[\]]/g, '-');
+  name.replace(/^(?=(?:stack|url|token|help)$)/, 'field-').replaceAll(/[\s,|=<>[\]]/g, '-');
 
 const integer = matching(/^-?\d+$/, 'It must be an integer.', BigInt);
 

@@ -1,6 +1,6 @@
 /**
- * `npm run -s plant -- create --id 7 --name Ann` calls createPlant of the running local service, or of the service at
- * `--url`. Each operation has a command, and `import` adds the plants in a file.
+ * `npm run -s plant -- create --id 7 --name Ann` calls createPlant of the running local service, of a deployed stack
+ * (`--stack`), or of the service at `--url`. Each operation has a command, and `import` adds the plants in a file.
  */
 import { Command } from 'commander';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
@@ -15,14 +15,15 @@ const url = matching(/^https?:\/\/./, 'It must be a URL such as https://host.exa
 const lineNumber = matching(/^[1-9]\d{0,14}$/, 'It must be the number of a line, from 1.', Number);
 
 const program = new Command('npm run -s plant --')
-  .description('Calls the operations of the running local service, or of the one at --url.')
+  .description('Calls the operations of the running local service, or of the one that --stack or --url names.')
+  .option('--stack <name>', 'a deployed stack, such as PlantStore: gets the address and tokens from AWS')
   .option('--url <url>', 'the service to use instead of the local one; needs an access token', url)
   .option('--token <token>', 'the access token, instead of ACCESS_TOKEN; other users of this machine may see it')
   .configureHelp({ showGlobalOptions: true })
   .showHelpAfterError('Add --help to see the commands and options.');
 
 const call = async (id: OperationId, given: unknown[]): Promise<void> => {
-  const { url, client } = connect(program.opts());
+  const { url, client } = await connect(program.opts());
   const result: Outcome<unknown, number> = await Reflect.apply(client[id], undefined, given);
   if (!result.ok) throw new Error(explain(id, result, url, operations[id].method));
   // Add what the response lacks, such as the id, so that `plant import` can read the printed line.

@@ -1,25 +1,48 @@
 import { SingleBar } from 'cli-progress';
+import { printable } from '../start/terminal.ts';
 
-/** Counts lines or items by their outcomes, and shows the counts on a terminal. */
+/** How often the counts are printed if there is no terminal, in milliseconds. */
+const interval = 10_000;
+
+/** The rate shown is that of the last five to ten seconds. In milliseconds. */
+const recent = 5_000;
+
+/** Counts lines or items by their outcomes. Shows the counts on a terminal, or else prints them every ten seconds. */
 export class Progress<Outcome extends string> {
   readonly counts: Record<Outcome, number>;
-  readonly #started = performance.now();
   readonly #bar: SingleBar;
+  readonly #timer: NodeJS.Timeout | undefined;
+  /** The rate counts from `#since`. After five seconds, `#next` takes its place. */
+  #since = { at: performance.now(), sum: 0 };
+  #next = this.#since;
 
   /** @param total how much there is to do, or 0 if that is not known */
   constructor(counts: Record<Outcome, number>, total: number) {
     this.counts = counts;
-    const format = `${total > 0 ? '{bar} {percentage}%, {eta_formatted} left, ' : ''}{counts} ({rate}/s)`;
+    const format = `${total > 0 ? '{bar} {percentage}%, {eta_formatted} left, ' : ''}{counts}`;
     this.#bar = new SingleBar({ format, barsize: 10, etaBuffer: 1_000 });
     // cli-progress draws nothing if the output is not a terminal.
-    this.#bar.start(total, 0, { counts: this.toString(), rate: 0 });
+    this.#bar.start(total, 0, { counts: this.#withRate() });
+    if (!process.stderr.isTTY) this.#timer = setInterval(() => this.say(this.#withRate()), interval).unref();
   }
 
   /** Counts an outcome. @param done how much of the total is done */
   add(outcome: Outcome, done: number): void {
     this.counts[outcome] += 1;
-    const seconds = (performance.now() - this.#started) / 1_000;
-    this.#bar.update(done, { counts: this.toString(), rate: Math.round(this.sum / seconds) });
+    this.#bar.update(done, { counts: this.#withRate() });
+  }
+
+  /** Prints a line above the counts. */
+  say(line: string): void {
+    const clear = process.stderr.isTTY ? '\r\u001b[K' : '';
+    process.stderr.write(`${clear}${printable(line)}\n`);
+  }
+
+  #withRate(): string {
+    const now = { at: performance.now(), sum: this.sum };
+    if (now.at - this.#next.at >= recent) [this.#since, this.#next] = [this.#next, now];
+    const rate = (1_000 * (now.sum - this.#since.sum)) / Math.max(now.at - this.#since.at, 1);
+    return `${this} (${Math.round(rate)}/s)`;
   }
 
   get sum(): number {
@@ -27,6 +50,7 @@ export class Progress<Outcome extends string> {
   }
 
   stop(): void {
+    clearInterval(this.#timer);
     this.#bar.stop();
   }
 

@@ -2,13 +2,14 @@ import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { callOf } from '../../../packages/client/call.ts';
 import { toJson } from '../../../packages/client/json.ts';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
 import type { Failed } from '../../cli/connection.ts';
-import { type Create, ImportEnded, type ImportedLine, importLines } from '../../cli/import-lines.ts';
+import { type Create, ImportEnded, type ImportedLine, importLines, patient } from '../../cli/import-lines.ts';
 import { FailedLines } from '../../cli/import-plants.ts';
+import { Progress } from '../../cli/progress.ts';
 
 const requestId = 'QcNvjVNaC1t4m14=';
 const stored = { ok: true as const, status: 200, headers: new Headers(), requestId, body: { name: 'x' } };
@@ -142,6 +143,64 @@ test.each<[Failed]>([
   [{ ok: false, error: 'gateway', status: 403, requestId, message: 'Forbidden' }],
 ])('an import stops at a failure that all remaining lines would have as well: %j', async (result) => {
   await expect(importText('{"id":1}\n'.repeat(40), async () => result)).rejects.toThrow(ImportEnded);
+});
+
+describe('an import whose service stops answering', () => {
+  const silent: Failed = { ok: false, error: 'no answer', message: 'gone', cause: undefined };
+  const retryDelay = 0;
+
+  /** Imports 40 lines. The service answers the first call, then is silent for `calls` calls, then answers again. */
+  const importWhile = (calls: number, giveUpAfter: number) => {
+    const said: string[] = [];
+    let call = 0;
+    const send: Create = async () => {
+      call += 1;
+      return call > 1 && call <= 1 + calls ? silent : stored;
+    };
+    const create = patient(send, (line) => said.push(line), { giveUpAfter, retryDelay });
+    return { said, imported: importText('{"id":1}\n'.repeat(40), create) };
+  };
+
+  test('waits until the service answers again, says so once, and loses no line', async () => {
+    const { said, imported } = importWhile(100, 60_000);
+    expect((await imported).lines.map(({ outcome }) => outcome)).toEqual(Array(40).fill('new'));
+    expect(said).toEqual(['The service does not answer (gone). Waiting for up to a minute ...']);
+  });
+
+  test('ends if the service is silent for too long', async () => {
+    await expect(importWhile(Number.POSITIVE_INFINITY, -1).imported).rejects.toThrow(ImportEnded);
+  });
+
+  test('ends at once if the service has never answered', async () => {
+    const create = patient(async () => silent, expect.unreachable, { giveUpAfter: 60_000, retryDelay });
+    await expect(importText('{"id":1}', create)).rejects.toThrow(ImportEnded);
+  });
+});
+
+describe('without a terminal, the progress of a command', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  test('is a line every ten seconds, with the rate of the last seconds, until the command ends', () => {
+    vi.useFakeTimers();
+    const lines: string[] = [];
+    vi.spyOn(process.stderr, 'write').mockImplementation((text) => lines.push(String(text)) > 0);
+    const progress = new Progress({ new: 0, failed: 0 }, 0);
+    for (const perSecond of [100, 20]) {
+      for (let second = 0; second < 20; second += 1) {
+        for (let done = 0; done < perSecond; done += 1) progress.add('new', 0);
+        vi.advanceTimersByTime(1_000);
+      }
+    }
+    progress.stop();
+    vi.advanceTimersByTime(60_000);
+    const rates = lines.map((line) => /^(\d+) new, 0 failed \((\d+)\/s\)\n$/.exec(line)?.slice(1).map(Number));
+    expect(rates).toEqual([
+      [1_000, 100],
+      [2_000, 100],
+      [2_200, 20],
+      [2_400, 20],
+    ]);
+  });
 });
 
 const failedLine = (number: number) => {

@@ -122,6 +122,7 @@ test.each([
   ['name', 'name'],
   ['two words', 'two-words'],
   ['url', 'field-url'],
+  ['stack', 'field-stack'],
   ['urls', 'urls'],
 ])('optionName says that the option for %s is --%s, if no other field has that option', (name, option) => {
   expect(optionName(name)).toBe(option);

@@ -7,9 +7,10 @@ import { operations } from '../../../functions/generated/contract.ts';
 import { parseJson, toJson } from '../../../packages/client/json.ts';
 import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
 import { bodyOf, newId, newPlant, optionsFor, responseTo as repeatedOf } from '../../../test/kit/example.ts';
+import { startAccount } from '../../../test/kit/fake-aws.ts';
 import { programs, run, temporaryFolder } from '../../../test/kit/local-service.ts';
 import { until } from '../../../test/kit/waiting.ts';
-import { explain, type Failed } from '../../cli/connection.ts';
+import { explain, type Failed, untilRefused } from '../../cli/connection.ts';
 import { writeSession } from '../../start/session.ts';
 
 const newFolder = async () => {
@@ -59,6 +60,48 @@ test('plant create sends the body to the local service, with a token from the lo
     { authorization: 'Bearer old', body },
     { authorization: 'Bearer new', body },
   ]);
+});
+
+test('plant --stack takes the address and tokens from a deployed stack, and gets a new token if the first is refused', async () => {
+  const token = (text: string) => answer(200, { access_token: text });
+  const { baseUrl, received } = await startScriptedService(token('old'), refused, token('new'), stored);
+  const outputs = { ApiUrl: baseUrl, TokenUrl: baseUrl, ClientId: 'me', UserPoolId: 'pool', Scope: scopes.join(' ') };
+  const secret = () => ({ body: { UserPoolClient: { ClientSecret: 'shh' } } });
+  const { environment } = await startAccount({ outputs }, secret);
+  const { code, stderr } = await plant(['--stack', 'PlantStore', ...create], { ...environment, ACCESS_TOKEN: 'x.y.z' });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const basic = `Basic ${btoa('me:shh')}`;
+  expect(received.map(({ authorization }) => authorization)).toEqual([basic, 'Bearer old', basic, 'Bearer new']);
+});
+
+test('plant --stack sends the token in --token or, if the stack has an issuer of its own, ACCESS_TOKEN', async () => {
+  const { baseUrl, received } = await startScriptedService(stored, stored);
+  const outputs = { ApiUrl: baseUrl, Scope: scopes.join(' '), Issuer: 'https://issuer.example' };
+  const { environment } = await startAccount({ outputs }, expect.unreachable);
+  const stack = ['--stack', 'PlantStore'];
+  expect((await plant([...stack, '--token', 'a.b.c', ...create], environment)).code).toBe(0);
+  expect((await plant([...stack, ...create], { ...environment, ACCESS_TOKEN: 'x.y.z' })).code).toBe(0);
+  expect(received.map(({ authorization }) => authorization)).toEqual(['Bearer a.b.c', 'Bearer x.y.z']);
+  const { code, stderr } = await plant([...stack, ...create], environment);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(/^The stack .* https:\/\/issuer\.example: .*ACCESS_TOKEN/),
+  });
+});
+
+test('requests whose token is refused at the same time share the next token', async () => {
+  const next = [Promise.withResolvers<string>(), Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+  let fetched = 0;
+  const token = untilRefused(() => next[fetched++]?.promise ?? Promise.reject());
+  if (typeof token === 'string') return expect.unreachable();
+  const ask = (refused: boolean) => token({ refused });
+  const first = [ask(false), ask(false)];
+  next[0]?.resolve('old');
+  expect(await Promise.all(first)).toEqual(['old', 'old']);
+  const second = [ask(true), ask(true), ask(false)];
+  next[1]?.resolve('new');
+  expect(await Promise.all(second)).toEqual(['new', 'new', 'new']);
+  expect([await ask(false), fetched]).toEqual(['new', 2]);
 });
 
 test('plant add is another name of plant create', async () => {

@@ -66,7 +66,7 @@ describe('reading the issuer of a deployed stack', () => {
     [
       'trusts another issuer',
       { Scope: 'plants/create', Issuer: 'https://issuer.example' },
-      'The stack PlantStore accepts tokens from https://issuer.example: get one there, with the scope plants/create.',
+      'The stack PlantStore accepts tokens from https://issuer.example: get one there, with the scope plants/create (for npm run plant, set ACCESS_TOKEN to it).',
     ],
     ['has no client', { ...outputs, ClientId: '' }, 'The stack PlantStore does not have the outputs of a Plant Store.'],
   ])('says so if the stack %s', async (_, given, sentence) => {
