@@ -68,7 +68,7 @@ test('the client stores a plant, acknowledges it again, and returns a conflict f
       () => createPlant(plant),
       (result) => {
         if (result.ok || result.error === 'no answer') return false;
-        return isToSendAgain(result.status, result.error === 'gateway' ? {} : result);
+        return isToSendAgain(result.status, typeof result.error === 'number' ? result : {});
       },
     );
   const id = newId();

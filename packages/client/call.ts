@@ -10,8 +10,8 @@ import { type HttpRequest, type Operation, requestOf } from './request.ts';
 
 /**
  * An access token, or a function that returns one. The client calls the function for every call of an operation, so the
- * function should cache its token. If the service refuses the token (401 or 403), the client calls the function once
- * more, with `refused: true`; the function should then get a new token. The operation throws whatever the function
+ * function should cache its token. If the service refuses the token (`token refused`), the client calls the function
+ * once more, with `refused: true`; the function should then get a new token. The operation throws whatever the function
  * throws.
  * @example
  * let cached: Promise<string> | undefined;
@@ -23,11 +23,43 @@ import { type HttpRequest, type Operation, requestOf } from './request.ts';
 export type Token = string | ((hint: { refused: boolean }) => string | Promise<string>);
 
 /**
- * The optional last argument of each call. If the signal is aborted, the call ends and throws the signal's reason.
+ * How a client sends requests. All options are optional.
  * @example
- * const options: Options = { signal: AbortSignal.timeout(20_000) };
+ * const traced: ClientOptions = {
+ *   headers: { 'user-agent': 'shop/1.0' },
+ *   fetch: (request) => {
+ *     console.log(request.method, request.url);
+ *     return fetch(request);
+ *   },
+ * };
  */
-export type Options = { signal?: AbortSignal };
+export type ClientOptions = {
+  /**
+   * Sends each attempt, by default with the global `fetch`. It must stop when `request.signal` is aborted. If it throws,
+   * the attempt has no answer.
+   */
+  fetch?: (request: Request) => Promise<Response>;
+  /**
+   * Headers to send with every request, none by default. They cannot replace the client's own headers: `authorization`,
+   * `content-type` and the operation's header parameters.
+   */
+  headers?: Readonly<Record<string, string>>;
+  /**
+   * How long an attempt may take until its whole response is there, in milliseconds: 10,000 by default. A call may have
+   * several attempts; to limit the call, use `signal`.
+   */
+  attemptTimeout?: number;
+  /** How often to send a request again, at most: 2 by default, 0 for never. Sending it again is always safe. */
+  retries?: number;
+};
+
+/**
+ * The optional last argument of each call. Its options replace those of the client; headers of other names are added.
+ * If the signal is aborted, the call ends and throws the signal's reason.
+ * @example
+ * const options: Options = { signal: AbortSignal.timeout(20_000), retries: 5 };
+ */
+export type Options = ClientOptions & { signal?: AbortSignal };
 
 /** The outcome of an operation. `Result` in plant-store-client.ts describes it. */
 export type Outcome<Body, ErrorCode> =
@@ -36,7 +68,7 @@ export type Outcome<Body, ErrorCode> =
 
 type Failure<ErrorCode> =
   | { ok: false; error: ErrorCode; status: number; requestId: string | undefined; message: string }
-  | { ok: false; error: 'gateway'; status: number; requestId: string | undefined; message: string }
+  | { ok: false; error: 'token refused' | 'gateway'; status: number; requestId: string | undefined; message: string }
   | { ok: false; error: 'no answer'; requestId?: undefined; message: string; cause: unknown };
 
 /** The types of one operation's arguments and results. functions/generated/contract.ts has them for each operation. */
@@ -72,17 +104,18 @@ type BodyArgument<Body> = [Body] extends [undefined] ? [] : [body: Body];
  * arguments.
  */
 export const callOf =
-  (operation: Operation, baseUrl: string, token: Token) =>
+  (operation: Operation, baseUrl: string, token: Token, defaults: ClientOptions = {}) =>
   async (...args: unknown[]): Promise<Outcome<unknown, number>> => {
     const parameters = operation.parameters.length > 0 ? args.shift() : {};
     const body = operation.body && args.shift();
-    const [{ signal } = {}] = args as [Options?];
+    const [options = {}] = args as [Options?];
+    const { signal } = options;
     // Build the request now, because that copies the arguments: the caller may change them before the request is sent.
     const request = requestOf(operation, baseUrl, parameters ?? {}, body);
-    const sendWith = (accessToken: string) => send(operation, request, accessToken, signal);
+    const sendWith = (accessToken: string) => send(operation, request, accessToken, defaults, options);
     if (typeof token === 'string') return sendWith(token);
     const result = await sendWith(await untilAborted(() => token({ refused: false }), signal));
-    if (result.ok || result.error !== 'gateway' || ![401, 403].includes(result.status)) return result;
+    if (result.ok || result.error !== 'token refused') return result;
     return sendWith(await untilAborted(() => token({ refused: true }), signal));
   };
 
@@ -100,22 +133,30 @@ const untilAborted = async <T>(work: () => T | Promise<T>, signal: AbortSignal |
 
 const send = async (
   operation: Operation,
-  { url, headers, body }: HttpRequest,
+  request: HttpRequest,
   token: string,
-  signal: AbortSignal | undefined,
+  defaults: ClientOptions,
+  { signal, ...options }: Options,
 ): Promise<Outcome<unknown, number>> => {
   // Check the token here, because fetch's error message would quote an invalid token, which is secret.
   if (!/^[\x21-\x7e]*$/.test(token))
     throw new TypeError('The access token contains a character that tokens cannot contain.');
+  const headers = new Headers();
+  // Set the client's own headers last, so that they win, whatever the case of the names.
+  for (const each of [defaults.headers, options.headers, request.headers, { authorization: `Bearer ${token}` }])
+    for (const [name, value] of Object.entries(each ?? {})) headers.set(name, value);
+  const { body } = request;
+  const timeout = options.attemptTimeout ?? defaults.attemptTimeout ?? 10_000;
   try {
-    const response = await ky(url, {
+    const response = await ky(request.url, {
       method: operation.method,
-      headers: { ...headers, authorization: `Bearer ${token}` },
+      headers,
       ...(body !== undefined && { body }),
       // Do not follow redirects: a redirect could turn a POST into a GET, or send the token to another address.
       redirect: 'manual',
-      fetch: fetchWhole,
-      retry: retry(operation),
+      fetch: fetchWhole(options.fetch ?? defaults.fetch ?? fetch),
+      timeout,
+      retry: retry(operation, options.retries ?? defaults.retries ?? 2),
       ...(signal && { signal }),
     });
     return outcome(operation, response, await response.text(), body);
@@ -123,7 +164,8 @@ const send = async (
     signal?.throwIfAborted();
     if (isHTTPError(error)) return failure(operation, error.response, error.data);
     if (error instanceof NoAnswer) return noAnswer(error.cause);
-    if (isTimeoutError(error)) return noAnswer(new DOMException('no answer within 10 seconds', 'TimeoutError'));
+    if (isTimeoutError(error))
+      return noAnswer(new DOMException(`no answer within ${timeout / 1_000} seconds`, 'TimeoutError'));
     throw error;
   }
 };
@@ -131,13 +173,14 @@ const send = async (
 /** Thrown if fetch failed or the response body ended too early. `cause` is what fetch threw. */
 class NoAnswer extends Error {}
 
-const retry = (operation: Operation): RetryOptions => ({
-  limit: 2,
+const retry = (operation: Operation, limit: number): RetryOptions => ({
+  limit,
   // Retry any method, because every operation of the service is safe to send again.
   methods: [operation.method.toLowerCase()],
   statusCodes: [429, 500, 502, 503, 504],
   afterStatusCodes: [429, 500, 502, 503, 504],
   maxRetryAfter: 10_000,
+  backoffLimit: 10_000,
   retryOnTimeout: true,
   jitter: true,
   shouldRetry: ({ error }) => {
@@ -149,10 +192,10 @@ const retry = (operation: Operation): RetryOptions => ({
   },
 });
 
-/** Like fetch, but waits for the whole response body, so that ky's time-out and retries cover the body too. */
-const fetchWhole: typeof fetch = async (...request) => {
+/** Waits for the whole response body, so that ky's time-out and retries cover the body too. */
+const fetchWhole = (send: NonNullable<ClientOptions['fetch']>) => async (input: Request | URL | string) => {
   try {
-    const response = await fetch(...request);
+    const response = await send(input instanceof Request ? input : new Request(input));
     await response.clone().arrayBuffer();
     return response;
   } catch (cause) {
@@ -211,6 +254,7 @@ const innermost = (error: unknown): string => {
 
 const failure = ({ errorCodes }: Operation, received: Response, body: unknown): Failure<number> => {
   const { status } = received;
+  if (status === 0) return noAnswer(new Error('a redirect, which browsers hide'));
   const { error, message } = body instanceof Object ? (body as { error?: unknown; message?: unknown }) : {};
   if (status < 400 || typeof message !== 'string') {
     return {
@@ -222,7 +266,8 @@ const failure = ({ errorCodes }: Operation, received: Response, body: unknown): 
     };
   }
   const code = errorCodes.find((each) => each === error && Math.floor(each / 100) === status);
-  return { ok: false, error: code ?? 'gateway', status, ...idOf(received), message };
+  const other = error === undefined && [401, 403].includes(status) ? 'token refused' : 'gateway';
+  return { ok: false, error: code ?? other, status, ...idOf(received), message };
 };
 
 /** The gateway gives each request an id, by which the service's operators find the request in their logs. */

@@ -1,9 +1,9 @@
 /** A typed client for the Plant Store. Runs on Node.js 20.3 and newer, Bun, Deno and browsers. */
 import { type OperationId, type Operations, operations } from '../../functions/generated/contract.ts';
-import { type Call, callOf, type Options, type Outcome, type Token } from './call.ts';
+import { type Call, type ClientOptions, callOf, type Options, type Outcome, type Token } from './call.ts';
 
 export type * from '../../functions/generated/contract.ts';
-export type { Options, Token };
+export type { ClientOptions, Options, Token };
 
 /**
  * The error numbers of an operation, as listed in schemas/openapi.yaml. The meaning of a number never changes.
@@ -17,11 +17,11 @@ export type ErrorCode<Id extends OperationId> = Operations[Id]['errorCode'];
  * that the status is one of the operation's 2xx statuses, the body has every field that the contract requires, and
  * the fields that the service returns unchanged, such as a new plant's name, are as sent. `error` tells failures apart:
  * - a number: the service refused the request or failed; schemas/openapi.yaml explains each number;
- * - `gateway`: any other response, usually from the gateway in front of the service (401, 403, 404, 429, 431, 5xx), or
- *   from another server at that address. This includes redirects (3xx), which the client does not follow; browsers hide
- *   the status of a redirect, and `status` is then 0;
- * - `no answer`: no response, or only part of one. The service may or may not have handled the request; sending the
- *   request again is safe. `cause` is the underlying error.
+ * - `token refused`: the gateway's 401 or 403: the token is not valid there, or lacks the operation's scope;
+ * - `gateway`: any other response, usually from the gateway in front of the service (404, 429, 431, 5xx), or from another
+ *   server at that address. This includes redirects (3xx), which the client does not follow;
+ * - `no answer`: no response, or only part of one, or a redirect, which browsers hide. There is no `status`. The service
+ *   may or may not have handled the request; sending the request again is safe. `cause` is the underlying error.
  *
  * `requestId` is the response's header `apigw-requestid`, which identifies the request in the service's logs. It is
  * undefined if there was no response, if another server responded, or if a browser hides the header. After retries,
@@ -40,15 +40,17 @@ export type Result<Id extends OperationId> = Outcome<Operations[Id]['response'],
  * parameters (if it has any), the body (if it has one), and the options. An int64 beyond ±(2^53 - 1) must be a bigint,
  * which is sent exactly. In responses, it is a bigint, too, except on Node.js 20, which rounds it to a number.
  *
- * The client retries a request at most twice, with the same token, if no whole response arrives within 10 s, or after a
- * 429, 502, 503, 504 or a 500 from the gateway. It does not retry after a 500 from the service itself. Before each
- * retry, the client waits less than a second, or as long as Retry-After says, up to 10 s.
+ * The client retries a request at most twice (`retries`), with the same token, if no whole response arrives within 10 s
+ * (`attemptTimeout`), or after a 429, 502, 503, 504 or a 500 from the gateway. It does not retry after a 500 from the
+ * service itself. Before the first retry, the client waits up to 0.3 s, before each further one up to twice as long, or
+ * as long as Retry-After says: at most 10 s.
  * @throws RangeError if an int64 is given as a JavaScript number that is not an integer or is too large to be exact.
  *   In a body, a JavaScript number that is too large to be exact is refused in every field that the contract does not
  *   declare as `type: number`.
  * @throws RangeError if a path parameter is empty, `.` or `..`, or a parameter has characters that a URL or a header
  *   cannot contain
- * @throws TypeError if the token contains a space, a line break or another character that tokens cannot contain
+ * @throws TypeError if the token contains a space, a line break or another character that tokens cannot contain, if a
+ *   header of `headers` cannot be sent, or if `retries` is not a whole number from 0
  * @throws `signal.reason` if the signal is aborted, even while waiting for the token; nothing is sent after that
  * @example
  * const addAll = async ({ createPlant }: PlantStoreClient, all: Operations['createPlant']['body'][]) => {
@@ -65,8 +67,12 @@ export type PlantStoreClient = { [Id in keyof Operations]: Call<Operations[Id]> 
  * const result = await createPlant(body);
  * if (!result.ok) console.error(result.error, result.message, result.requestId);
  */
-export const createPlantStoreClient = ({ baseUrl, token }: { baseUrl: string; token: Token }): PlantStoreClient => {
+export const createPlantStoreClient = ({
+  baseUrl,
+  token,
+  ...options
+}: { baseUrl: string; token: Token } & ClientOptions): PlantStoreClient => {
   const base = new URL(baseUrl).href.replace(/\/+$/, '');
-  const calls = Object.entries(operations).map(([id, operation]) => [id, callOf(operation, base, token)]);
+  const calls = Object.entries(operations).map(([id, operation]) => [id, callOf(operation, base, token, options)]);
   return Object.fromEntries(calls);
 };

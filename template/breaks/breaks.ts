@@ -607,10 +607,11 @@ const byFile: Record<string, Row[]> = {
       'If a response breaks off, createPlant throws instead of returning an error.',
     ],
     ['repeats.every(', 'repeats.some(', 'A response with a different tag counts as success.'],
+    ['error: code ?? other, status, ...idOf(received)', 'error: code ?? other, status', 'No error has its request id.'],
     [
-      "error: code ?? 'gateway', status, ...idOf(received)",
-      "error: code ?? 'gateway', status",
-      'No error has its request id.',
+      'headers.set(name, value)',
+      'headers.append(name, value)',
+      'If an option has a header `Authorization`, the gateway refuses the token.',
     ],
   ],
   'packages/client/request.ts': [

@@ -71,10 +71,10 @@ export const retryableStatuses = [429, 500, 502, 503, 504];
 const advice = (id: string, result: Failed, url: string, method: string): string => {
   const { error, message } = result;
   if (error === 'no answer') return `Nothing answers at ${url} (${message}): check --url, or run npm start.`;
-  if (error !== 'gateway') return `${id} failed (${error}): ${message}`;
   const { status } = result;
-  if ([401, 403, 431].includes(status))
+  if (error === 'token refused' || status === 431)
     return `The token was refused at ${url} (${status}): get another one with npm run -s token (for a deployment: npm run -s token -- --stack PlantStore)`;
+  if (error !== 'gateway') return `${id} failed (${error}): ${message}`;
   if (status === 413) return `${id} failed (413: ${message}): the request is too large.`;
   if (!retryableStatuses.includes(status)) return `No Plant Store answers at ${url} (${status}): check --url.`;
   // HTTP defines these methods as idempotent, and the service promises the same of createPlant.

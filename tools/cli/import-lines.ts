@@ -87,7 +87,8 @@ export const importLines = (file: AsyncIterable<Buffer>, create: Create, from = 
         return { ...line, outcome: isRepeated ? 'already there' : 'new' };
       }
       const { error, message, requestId } = result;
-      if (error === 'no answer' || (error === 'gateway' && !perRequest.includes(result.status)))
+      const isForAll = error === 'gateway' && !perRequest.includes(result.status);
+      if (error === 'no answer' || error === 'token refused' || isForAll)
         throw new ImportEnded(message, { cause: result });
       return failed({ error, message, requestId });
     },

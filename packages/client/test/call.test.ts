@@ -238,6 +238,8 @@ describe('a call of the client', () => {
   test.each<[what: string, status: number, body: unknown, result: object]>([
     ['an error that the operation does not have', 409, { error: 40901, message: 'no' }, { error: 'gateway' }],
     ['an error number of another status', 418, { error: 40401, message: 'no' }, { error: 'gateway' }],
+    ['a 403 that is not about the token', 403, { error: 40301, message: 'no' }, { error: 'gateway' }],
+    ['a 403 that is not JSON', 403, '<html>', { error: 'gateway' }],
   ])('fails if the response has %s', async (_, status, body, result) => {
     const { client } = await start(answer(status, body));
     expect(await client.deletePlant({ id: 1 })).toMatchObject({ ok: false, status, ...result });
@@ -266,9 +268,10 @@ test('TypeScript checks the arguments of each call of the client, and knows whic
   expect(check).toBeTypeOf('function');
   const listed = await client.listPlants();
   if (listed.ok) expectTypeOf(listed.body).toEqualTypeOf<Plant[]>();
-  else expectTypeOf(listed.error).toEqualTypeOf<40002 | 'gateway' | 'no answer'>();
+  else expectTypeOf(listed.error).toEqualTypeOf<40002 | 'token refused' | 'gateway' | 'no answer'>();
   const updated = await client.updatePlant({ id: 1 }, ann);
-  if (!updated.ok) expectTypeOf(updated.error).toEqualTypeOf<40401 | 50001 | 'gateway' | 'no answer'>();
+  if (!updated.ok)
+    expectTypeOf(updated.error).toEqualTypeOf<40401 | 50001 | 'token refused' | 'gateway' | 'no answer'>();
   const deleted = await client.deletePlant({ id: 1 });
   if (deleted.ok) expectTypeOf(deleted.body).toEqualTypeOf<undefined>();
   type Created = Awaited<ReturnType<PlantStoreClient['createPlant']>>;

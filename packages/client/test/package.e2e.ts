@@ -39,6 +39,13 @@ const token = async ({ refused }: { refused: boolean }) => (refused ? 'new' : 'o
 const client = createPlantStoreClient({ baseUrl: 'https://plants.example', token });
 declare const body: Operations['createPlant']['body'];
 
+// @ts-expect-error There is no option of this name.
+createPlantStoreClient({ baseUrl: 'https://plants.example', token, timeout: 1 });
+// @ts-expect-error An option of a client has no signal: the signal is an option of a call.
+createPlantStoreClient({ baseUrl: 'https://plants.example', token, signal: AbortSignal.timeout(1) });
+const sending = { fetch, headers: { 'user-agent': 'shop/1.0' }, attemptTimeout: 1_000, retries: 0 };
+createPlantStoreClient({ baseUrl: 'https://plants.example', token, ...sending });
+
 // @ts-expect-error A body is not a function.
 const wrongBody: Operations['createPlant']['body'] = () => body;
 // @ts-expect-error The contract has no error 99999.
@@ -51,9 +58,11 @@ const tell = (result: Result<'createPlant'>): string => {
   result.body;
   if (result.ok) return 'created';
   switch (result.error) {
-    ${createPlant.errorCodes.map((code) => `case ${code}: `).join('')}case 'gateway':
+    ${createPlant.errorCodes.map((code) => `case ${code}: `).join('')}case 'token refused': case 'gateway':
       return \`\${result.status} \${result.message}\`;
     case 'no answer':
+      // @ts-expect-error Without a response, there is no status.
+      result.status;
       return result.message;
   }
 };
@@ -100,7 +109,7 @@ describe('the packed client', () => {
 
     const program = [
       "import { createPlantStoreClient } from 'plant-store-client';",
-      "import type { ErrorCode, Operations, Options, PlantStoreClient, Result, Token } from 'plant-store-client';",
+      "import type { ClientOptions, ErrorCode, Operations, Options, PlantStoreClient, Result, Token } from 'plant-store-client';",
       "declare const body: Operations['createPlant']['body'];",
       'declare const accessToken: string;',
       'declare const fetchToken: () => Promise<string>;',

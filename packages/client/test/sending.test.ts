@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { callOf, type Token } from '../call.ts';
+import { type ClientOptions, callOf, type Options, type Token } from '../call.ts';
 import type { Operation } from '../request.ts';
 import { answer, startScriptedService } from './kit/scripted-service.ts';
 
@@ -105,6 +105,21 @@ describe('the client sends a plant again', () => {
     expect(received, 'requests').toHaveLength(3);
   });
 
+  test('after a pause of at most ten seconds, however often it has been sent', async () => {
+    stopTimers();
+    vi.spyOn(Math, 'random').mockReturnValue(1);
+    const { baseUrl, received } = await start(answer(502, {}));
+    const { signal } = new AbortController();
+    const result = callOf(addPlant, baseUrl, 'a.b.c', { retries: 7 })(ann, { signal });
+    for (let retry = 1; retry <= 7; retry += 1) {
+      await until(() => isWaiting(signal));
+      vi.advanceTimersByTime(10_000);
+      expect(isWaiting(signal), `waiting after ten seconds, retry ${retry}`).toBe(false);
+    }
+    expect(await result).toMatchObject({ status: 502 });
+    expect(received, 'requests').toHaveLength(8);
+  });
+
   test.each([
     [413, {}],
     [500, { error: 50001, message: 'internal error' }],
@@ -157,6 +172,58 @@ describe('if no response arrives, the client', () => {
     await vi.runAllTimersAsync();
     expect(await result).toMatchObject({ error: 'no answer', message });
   });
+});
+
+describe('an option', () => {
+  /** Calls a service that sends these responses, with options of the client and of the call. */
+  const callWith = async (defaults: ClientOptions, options: Options, ...script: Parameters<typeof start>) => {
+    const { baseUrl, requests } = await start(...script);
+    return { result: await callOf(addPlant, baseUrl, 'a.b.c', defaults)(ann, options), requests };
+  };
+
+  test('of a call wins over the same option of the client, which applies if the call has undefined', async () => {
+    const count = async (defaults: ClientOptions, options: object) =>
+      (await callWith(defaults, options, unavailable)).requests.length;
+    expect(await count({ retries: 0 }, { retries: undefined })).toBe(1);
+    expect(await count({ retries: 0 }, { retries: 3 })).toBe(4);
+  });
+
+  test('`fetch` sends each attempt, and may return the response itself', async () => {
+    const sent: string[] = [];
+    async function send(this: unknown, request: Request): Promise<Response> {
+      // Browsers refuse to call `fetch` as a method of anything but the window.
+      expect(this).toBeUndefined();
+      sent.push(`${request.method} ${request.url} ${request.headers.get('authorization')} ${await request.text()}`);
+      return sent.length === 1 ? Response.json({}, { status: 502 }) : Response.json({ name: 'Ann' });
+    }
+    const result = await callOf(addPlant, 'http://plants.example', 'a.b.c')(ann, { fetch: send });
+    expect(result).toMatchObject({ ok: true, body: { name: 'Ann' } });
+    expect(sent).toEqual(Array(2).fill('POST http://plants.example/plants Bearer a.b.c {"id":1,"name":"Ann"}'));
+  });
+
+  test("`headers` adds the headers of the client and of the call, but replaces none of the client's own", async () => {
+    const defaults = { 'X-One': 'client', 'x-two': 'client', Authorization: 'Basic eA==' };
+    const own = { 'x-one': 'call', authorization: 'Basic eA==', 'Content-Type': 'text/plain' };
+    const { requests } = await callWith({ headers: defaults }, { headers: own }, stored);
+    const sent = { 'x-one': 'call', 'x-two': 'client', authorization: 'Bearer a.b.c' };
+    expect(requests[0]?.headers).toMatchObject({ ...sent, 'content-type': 'application/json' });
+  });
+
+  test('`attemptTimeout` limits each attempt, in milliseconds', async () => {
+    stopTimers();
+    const { baseUrl, received } = await start(() => {});
+    const result = callOf(addPlant, baseUrl, 'a.b.c', { attemptTimeout: 2_500, retries: 0 })(ann);
+    await until(() => received.length === 1);
+    vi.advanceTimersByTime(2_500);
+    expect(await result).toMatchObject({ error: 'no answer', message: 'no answer within 2.5 seconds' });
+  });
+});
+
+test('a redirect that a browser hides is not a response, and has no status', async () => {
+  const hidden = async () => Response.error();
+  const result = await callOf(addPlant, 'http://plants.example', 'a.b.c', { fetch: hidden })(ann);
+  const message = 'a redirect, which browsers hide';
+  expect(result).toEqual({ ok: false, error: 'no answer', message, cause: expect.any(Error) });
 });
 
 test.each(['a.b c', 'a.b.c\n', 'a.b.\u00e9'])(
@@ -257,7 +324,7 @@ describe('a token function', () => {
     ['is necessary to send a plant again after a 403: with a fixed token, the plant is not sent again', 'x', 1],
   ])('%s', async (_, token, requests) => {
     const { create, received } = await start(forbidden);
-    const refused = { ok: false, error: 'gateway', status: 403, message: 'Forbidden' };
+    const refused = { ok: false, error: 'token refused', status: 403, message: 'Forbidden' };
     expect(await create(undefined, token)).toEqual(refused);
     expect(received, 'requests').toHaveLength(requests);
   });

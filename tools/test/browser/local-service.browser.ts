@@ -239,7 +239,7 @@ test('a web page can call the service, and read its errors and headers, only if 
 
   expect(await addPlant(shop)).toEqual({ status: 200, hasId: true, isRepeated: null });
   expect(await addPlant(shop)).toEqual({ status: 200, hasId: true, isRepeated: 'true' });
-  expect(await addPlant(shop, 'a.b.c')).toEqual({ status: 403, error: 'gateway', hasId: true });
+  expect(await addPlant(shop, 'a.b.c')).toEqual({ status: 403, error: 'token refused', hasId: true });
   expect(service.output()).toContain(`\nOPTIONS ${path} 204`);
 
   const before = service.output().length;

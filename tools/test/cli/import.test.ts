@@ -140,7 +140,8 @@ test.each<[Failed]>([
 
 test.each<[Failed]>([
   [{ ok: false, error: 'no answer', message: 'gone', cause: undefined }],
-  [{ ok: false, error: 'gateway', status: 403, requestId, message: 'Forbidden' }],
+  [{ ok: false, error: 'token refused', status: 403, requestId, message: 'Forbidden' }],
+  [{ ok: false, error: 'gateway', status: 404, requestId, message: 'Not Found' }],
 ])('an import stops at a failure that all remaining lines would have as well: %j', async (result) => {
   await expect(importText('{"id":1}\n'.repeat(40), async () => result)).rejects.toThrow(ImportEnded);
 });

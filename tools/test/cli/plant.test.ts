@@ -144,12 +144,13 @@ test.each<[what: string, args: string[], sentence: RegExp, environment?: Record<
 const requestId = 'QcNvjVNaC1t4m14=';
 const gateway = (status: number): Failed => ({ ok: false, error: 'gateway', status, requestId, message: 'no' });
 const notFound: Failed = { ok: false, error: 40401, status: 404, requestId, message: 'no thing has this id' };
+const tokenRefused: Failed = { ok: false, error: 'token refused', status: 403, requestId, message: 'no' };
 const noAnswer: Failed = { ok: false, error: 'no answer', message: 'gone', cause: undefined };
 
 test.each<[result: Failed, sentence: RegExp]>([
   [notFound, /^deleteThing failed \(40401\): no thing has this id \[request QcNvjVNaC1t4m14=\]$/],
   [noAnswer, /^Nothing answers at http:\/\/x \(gone\): check --url, or run npm start\.$/],
-  [gateway(403), /^The token was refused at http:\/\/x \(403\): get another one .* \[request QcNvjVNaC1t4m14=\]$/],
+  [tokenRefused, /^The token was refused at http:\/\/x \(403\): get another one .* \[request QcNvjVNaC1t4m14=\]$/],
   [gateway(413), /^deleteThing failed \(413: no\): the request is too large\./],
   [gateway(504), /^deleteThing failed \(504: no\): try again later, which is safe\./],
   [gateway(307), /^No Plant Store answers at http:\/\/x \(307\): check --url\./],
