@@ -42,7 +42,7 @@ describe.skipIf(reasonToSkip())('a reader of the READMEs', () => {
 
     const [source = ''] = globSync('packages/client/*-client.ts', { cwd: root });
     const client = pathToFileURL(path.join(root, source)).href;
-    const file = path.join(home.folder, 'plant.mjs');
+    const file = path.join(home.folder, 'plant.mts');
     const token = await fetchToken(readSession(home.folder));
     const node = async (code: string) => {
       await writeFile(file, here(code).replace('plant-store-client', client));

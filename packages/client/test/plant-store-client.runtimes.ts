@@ -12,11 +12,16 @@ const { arch } = process;
 
 const modules = path.resolve('.ci/node_modules');
 
-/** Each runtime: its name, the folder of its npm package, its executable there, and the arguments before the script. */
-const runtimes: [name: string, folder: string, program: string, args: string[]][] = [
-  ['Node.js 20', `node-linux-${arch}`, 'bin/node', []],
-  ['Bun', `@oven/bun-linux-${arch === 'arm64' ? 'aarch64' : arch}`, 'bin/bun', []],
-  ['Deno', `@deno/linux-${arch}-glibc`, 'deno', ['run', '--node-modules-dir=manual', '--allow-net=127.0.0.1']],
+const deno = ['run', '--node-modules-dir=manual', '--allow-net=127.0.0.1'];
+
+/**
+ * Each runtime: its name, the folder of its npm package, its executable there, the arguments before the script, and the
+ * suffix of a script, as in README.md.
+ */
+const runtimes: [name: string, folder: string, program: string, args: string[], suffix: string][] = [
+  ['Node.js 20', `node-linux-${arch}`, 'bin/node', [], 'mjs'],
+  ['Bun', `@oven/bun-linux-${arch === 'arm64' ? 'aarch64' : arch}`, 'bin/bun', [], 'mts'],
+  ['Deno', `@deno/linux-${arch}-glibc`, 'deno', deno, 'mts'],
 ];
 
 /** Calls createPlant at the first argument with the second one, and prints the outcome. A bigint is a text such as 7n. */
@@ -37,12 +42,12 @@ const withBigints = (value: unknown, change: (bigint: bigint) => unknown): strin
   JSON.stringify(value, (_, each) => (typeof each === 'bigint' ? change(each) : each));
 
 test.beforeAll(async ({ client }) => {
-  await writeFile(path.join(client.project, 'call.js'), script);
+  for (const suffix of ['mjs', 'mts']) await writeFile(path.join(client.project, `call.${suffix}`), script);
   const loaded = "console.log(Object.keys(require('plant-store-client'))[0])";
   await writeFile(path.join(client.project, 'require.cjs'), loaded);
 });
 
-describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => {
+describe.each(runtimes)('the client on %s', (runtime, folder, program, args, suffix) => {
   const home = path.join(modules, folder);
 
   /** Runs a script on the runtime. @returns what the script prints */
@@ -75,7 +80,7 @@ describe.each(runtimes)('the client on %s', (runtime, folder, program, args) => 
     );
     const request = bodyFor(createPlant);
     const printed = await execute(
-      path.join(client.project, 'call.js'),
+      path.join(client.project, `call.${suffix}`),
       baseUrl,
       withBigints(request, (each) => `${each}n`),
     );
