@@ -7,6 +7,7 @@ import { cooldown, freshFor, minModulusLength, usableFor } from '../../functions
 import { timeoutEarlyInMillis } from '../../functions/http/http-operation.ts';
 import { maxBodyBytes } from '../../functions/http/json-body.ts';
 import { bundle } from '../../infra/bundling.ts';
+import lock from '../../package-lock.json' with { type: 'json' };
 import { allowOrigins, kinds, templateOf } from '../../test/kit/stacks.ts';
 import { operationNames, prod, propertiesOf, withoutHashes } from '../../test/kit/template.ts';
 import bench from '../bench/results.json' with { type: 'json' };
@@ -44,6 +45,11 @@ const [ours, bare] = ['createPlant', 'bare'].map((name) => bench.handlers.find((
 const aboveBare = (ratio = Number.NaN): number => Math.round(100 * ratio - 100);
 const size = bundle('create-plant.lambda.ts').length / (bare?.bytes ?? Number.NaN);
 
+/** Packages of which npm warns if it runs on Node.js 20: each part of a range such as `^22.12.0 || >=24` is newer. */
+const tooNew = Object.values<{ engines?: { node?: string } }>(lock.packages).filter(({ engines }) =>
+  (engines?.node ?? '').split('||').every((part) => Number.parseInt(part.replace(/^\D+/, ''), 10) > 20),
+);
+
 const [fresh, usable] = [freshFor / 60_000, usableFor / 60_000];
 
 test.skipIf(reasonToSkip()).each<[document: string, text: string, inText: unknown, inCode: unknown]>([
@@ -52,6 +58,8 @@ test.skipIf(reasonToSkip()).each<[document: string, text: string, inText: unknow
   ['README.md', '16 % of a first response', -16, aboveBare(ours?.ratios.first?.median)],
   ['README.md', 'costs 5 to 10 % more CPU time', 10, aboveBare(ours?.ratios.warm?.median)],
   ['README.md', 'keys, cached 5 minutes', 5, fresh],
+  ['README.md', 'in some 50 lines', 50, 10 * Math.round((5 * tooNew.length) / 10)],
+  ['docs/local.md', 'warns of ten packages', 10, tooNew.length],
   ['.github/SECURITY.md', '(500 a second, 1,000 at once)', [500, 1_000], throttle],
   ['.github/SECURITY.md', 'more than once in 10 s', 10_000, cooldown],
   ['.github/SECURITY.md', 'at least 2,048 bits', 2_048, minModulusLength],
