@@ -1,12 +1,14 @@
 /** `npx cdk` runs this file. With the key `github` in the CDK context, it makes the stack that lets GitHub deploy. */
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
+import { generateIfChanged } from './generated-code.ts';
 import { GitHubStack, readGitHub } from './github.ts';
-import { PlantStoreStack } from './plant-store-stack.ts';
 import { ConfigurationError, readSettings } from './settings.ts';
 
 // Whatever umask the shell has: no other user of this machine may change the code that is deployed.
 process.umask(process.umask() | 0o022);
+generateIfChanged();
+const { PlantStoreStack } = await import('./plant-store-stack.ts');
 const app = new App();
 try {
   const github = readGitHub(app.node);

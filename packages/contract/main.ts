@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { type Contract, readOperations } from './operations.ts';
+import { sourceHash } from './source-hash.ts';
 import { capitalize, compileTypes } from './types.ts';
 import { compileValidators } from './validators.ts';
 
@@ -29,6 +30,7 @@ export const validate: { (event: unknown): event is Event; errors?: ErrorObject[
 `;
 
 const generate = async (): Promise<[file: string, source: string][]> => {
+  const sources = sourceHash(document);
   const contract = parse(readFileSync(document, 'utf8')) as Contract;
   const operations = readOperations(contract);
   const types = await compileTypes(contract, operations);
@@ -40,7 +42,8 @@ const generate = async (): Promise<[file: string, source: string][]> => {
       [`${file}.d.ts`, declarationsOf(id)],
     ];
   });
-  return [['contract.ts', types], ...modules];
+  // The file with the hash comes last: if the generator is killed before that, the folder does not pass for complete.
+  return [...modules, ['contract.ts', `// SHA-256 of the sources: ${sources}\n\n${types}`]];
 };
 
 try {

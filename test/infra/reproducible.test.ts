@@ -16,7 +16,7 @@ const root = path.resolve(import.meta.dirname, '../..');
  * packages are not linked, because esbuild would follow the links out of `folder`.
  */
 const copyInto = (folder: string): void => {
-  for (const each of ['functions', 'infra', 'package.json', 'tsconfig.json']) {
+  for (const each of ['functions', 'infra', 'schemas', 'packages/contract', 'package.json', 'tsconfig.json']) {
     cpSync(path.join(root, each), path.join(folder, each), { recursive: true });
   }
   const bundled = new Set(listEntries().flatMap((entry) => bundleInputs(entry).packages));

@@ -3,12 +3,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { generateIfChanged } from '../../infra/generated-code.ts';
 import type { ServedStack } from '../../packages/emulator/served-stack.ts';
 import { readTemplate } from '../../packages/emulator/template/read-template.ts';
 import { prebuildBundles } from '../../tools/start/bundles.ts';
 import { featureFlags } from './feature-flags.ts';
 
 export default async ({ provide }: TestProject) => {
+  generateIfChanged();
   const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-test-'));
   const remove = () => rm(folder, { recursive: true });
   const issuer = 'https://issuer.example';

@@ -1,10 +1,6 @@
-/** Reads the contract for the API reference page, the token issuer, and the example command that `npm start` prints. */
+/** Reads the contract for the API reference page, and for the example command that `npm start` prints. */
 import { readFile } from 'node:fs/promises';
-import { scopes } from '../../functions/generated/contract.ts';
 import { dataFolder } from './settings.ts';
-
-/** Every scope of the contract, separated by spaces. */
-export const allScopes = [...new Set(Object.values(scopes).flat())].join(' ');
 
 type Reference = { $ref?: string };
 type WithExamples = { example?: unknown; examples?: Record<string, Reference & { value?: unknown }> };

@@ -4,7 +4,7 @@ import { exportJWK, generateKeyPair } from 'jose';
 import Provider, { type Adapter } from 'oidc-provider';
 import { generate } from 'selfsigned';
 import { closeServer, listen } from '../../packages/emulator/servers.ts';
-import { allScopes } from './contract.ts';
+import { allScopes } from './scopes.ts';
 
 /** What a client needs to get a token, and what the stack needs to verify the token. */
 export type LocalIssuer = Awaited<ReturnType<typeof startIssuer>>;

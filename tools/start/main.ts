@@ -6,6 +6,7 @@ import path from 'node:path';
 import { inspect } from 'node:util';
 import { type Emulator, FolderError, lockFolder, serve } from 'http-api-emulator';
 import { listDevEntries } from '../../infra/bundling.ts';
+import { generateIfChanged } from '../../infra/generated-code.ts';
 import { closeServer, listen } from '../../packages/emulator/servers.ts';
 import { prebuildBundles, withSources } from './bundles.ts';
 import { type Contract, curlLine, exampleRequest, readContract } from './contract.ts';
@@ -48,6 +49,7 @@ const start = async (): Promise<void> => {
   cleanUps.push(await lockFolder(dataFolder()));
   removeStaleSession(dataFolder());
 
+  generateIfChanged();
   // Importing issuer.ts and stack.ts takes half of the start-up time, so import them while esbuild bundles the
   // functions.
   const [{ startIssuer }, { makeApp, notServed, readCdkJson }, contract] = await Promise.all([

@@ -6,6 +6,7 @@ import type { App } from 'aws-cdk-lib';
 import { type BuildContext, context as prepareBuild } from 'esbuild';
 import type { Emulator } from 'http-api-emulator';
 import { bundle, listDevEntries } from '../../../infra/bundling.ts';
+import { generator, isCurrent } from '../../../infra/generated-code.ts';
 import { type Bundle, bundleIn, bundleOptions, keepBundle } from '../bundles.ts';
 import { entriesOf } from '../stack.ts';
 import { printable, withoutHash } from '../terminal.ts';
@@ -48,8 +49,7 @@ export class Reloader {
   async reload(files: string[]): Promise<string> {
     const hasChanged = (start: string): boolean => files.some((file) => file.startsWith(start));
     this.#isBundlingOutdated ||= hasChanged('infra/bundling.ts');
-    if (hasChanged('schemas/'))
-      await this.#run('packages/contract/main.ts', 'schemas/openapi.yaml', 'functions/generated');
+    if (!isCurrent()) await this.#run(...generator);
     const bundling = listDevEntries().map(async (entry) => [entry, await this.#bundle(entry)] as const);
     // Wait for all, so that none is still in progress when the next reload begins.
     await Promise.allSettled(bundling);

@@ -5,7 +5,7 @@
 import type { ServeOptions } from 'http-api-emulator';
 import { listDevEntries } from '../../../infra/bundling.ts';
 import { prebuildBundles } from '../bundles.ts';
-import { allScopes } from '../contract.ts';
+import { allScopes } from '../scopes.ts';
 
 /**
  * What to synthesize. `assets` is the folder of the app's assets, `context` the part of the app's context that does not

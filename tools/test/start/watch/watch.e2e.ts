@@ -40,7 +40,7 @@ beforeAll(async () => {
   const context = { ...cdkJson.context, ...trusted, permissionsBoundary: 'Limit' };
   await writeFile(path.join(copy.folder, 'cdk.json'), JSON.stringify({ ...cdkJson, context }));
   const node = `'${process.execPath}'`;
-  const commands = `npm run -s prepare && exec ${node} ${programs.start} --watch 2>&1`;
+  const commands = `exec ${node} ${programs.start} --watch 2>&1`;
   service = await startLocalService(data, {}, ['sh', '-c', `cd '${copy.folder}' && ${commands}`]);
   token = await fetchToken(readSession(data));
 });

@@ -1,0 +1,28 @@
+/** Keeps functions/generated as the contract says. Call it before anything imports or bundles that folder. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { sourceHash } from '../packages/contract/source-hash.ts';
+
+const root = path.resolve(import.meta.dirname, '..');
+
+/** The command that generates the code, in the project's folder: a script and its arguments. */
+export const generator = ['packages/contract/main.ts', 'schemas/openapi.yaml', 'functions/generated'] as const;
+const [, document, folder] = generator;
+
+/** Whether functions/generated was made from the contract as it is now, by the generator as it is now. */
+export const isCurrent = (): boolean => {
+  try {
+    const contract = readFileSync(path.join(root, folder, 'contract.ts'), 'utf8');
+    return contract.includes(sourceHash(path.join(root, document)));
+  } catch {
+    return false;
+  }
+};
+
+/** Generates the code again if the contract or the generator has changed. If that fails, ends this process with 1. */
+export const generateIfChanged = (): void => {
+  if (isCurrent()) return;
+  const { status } = spawnSync(process.execPath, generator, { cwd: root, stdio: ['ignore', 2, 2] });
+  if (status !== 0) process.exit(1);
+};

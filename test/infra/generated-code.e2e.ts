@@ -1,0 +1,92 @@
+/** Tests, in a copy of the project, that generated code that does not fit the contract is generated again before use. */
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { operations } from '../../functions/generated/contract.ts';
+import { copyProject } from '../kit/copy-project.ts';
+import { programs, run, startLocalService, temporaryFolder } from '../kit/local-service.ts';
+import { externalIssuer } from '../kit/stacks.ts';
+
+let home: Awaited<ReturnType<typeof temporaryFolder>>;
+let project: string;
+let original: string;
+beforeAll(async () => {
+  home = await temporaryFolder();
+  project = (await copyProject(home.folder, new AbortController().signal)).folder;
+  original = await read('schemas/openapi.yaml');
+});
+afterAll(() => home.remove());
+
+const read = (file: string) => readFile(path.join(project, file), 'utf8');
+const write = (file: string, text: string) => writeFile(path.join(project, file), text);
+const writeContract = (from: string, to: string) => write('schemas/openapi.yaml', original.replace(from, to));
+const { method, path: route } = operations.createPlant;
+const moveTo = (moved: string) => writeContract(`\n  ${route}:\n`, `\n  ${moved}:\n`);
+
+const inProject = (script: string): [string, ...string[]] => ['sh', '-c', `cd '${project}' && exec ${script}`];
+const runInProject = (script: string, environment: Record<string, string> = {}) => {
+  const [command, ...args] = inProject(script);
+  return run(command, args, environment).ended;
+};
+
+/** Synthesizes as `cdk deploy --app 'node infra/app.ts'` does. */
+const synthesize = (folder: string) =>
+  runInProject(`'${process.execPath}' infra/app.ts`, {
+    CDK_OUTDIR: folder,
+    CDK_CONTEXT_JSON: JSON.stringify({ stage: 'dev', ...externalIssuer }),
+    CDK_VALIDATION: 'false',
+  });
+
+// Before each test, the generated code is that of the original contract.
+beforeEach(async () => {
+  await write('schemas/openapi.yaml', original);
+  expect(await runInProject('npm run -s prepare')).toMatchObject({ code: 0 });
+});
+
+test('infra/app.ts synthesizes the contract as it is now', async () => {
+  await moveTo('/moved');
+  const folder = path.join(home.folder, 'moved');
+  expect(await synthesize(folder)).toMatchObject({ code: 0, stderr: '' });
+  expect(await readFile(path.join(folder, 'PlantStore-dev.template.json'), 'utf8')).toContain(`"${method} /moved"`);
+});
+
+test('if the contract is refused, infra/app.ts says why in one line, and synthesizes nothing', async () => {
+  await writeContract('operationId:', 'x-id:');
+  const folder = path.join(home.folder, 'refused');
+  const stderr = expect.stringMatching(/^schemas\/openapi\.yaml: .*operationId.*\n$/);
+  expect(await synthesize(folder)).toEqual({ code: 1, stdout: '', stderr });
+  await expect(readFile(folder)).rejects.toThrow('ENOENT');
+});
+
+test('npm start serves the contract as it is now', async () => {
+  await moveTo('/moved');
+  const data = path.join(home.folder, 'data');
+  const service = await startLocalService(data, {}, inProject(`'${process.execPath}' ${programs.start}`));
+  expect(await service.stop()).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`Serving ${method} /moved at`),
+  });
+});
+
+test('the tests run with code of the contract as it is now', async () => {
+  await moveTo('/moved');
+  const testFile = 'test/infra/plant-api.test.ts';
+  await write(
+    testFile,
+    `import { expect, inject, test } from 'vitest';
+test('moved', () => expect(JSON.stringify(inject('template'))).toContain('${method} /moved'));`,
+  );
+  expect(await runInProject(`npx vitest run ${testFile}`)).toMatchObject({ code: 0 });
+});
+
+test('a change of the generator, or a generation that was interrupted, makes the next synthesis generate', async () => {
+  const generated = 'functions/generated/contract.ts';
+  const before = await read(generated);
+  await write('packages/contract/types.ts', `${await read('packages/contract/types.ts')}// changed\n`);
+  await synthesize(path.join(home.folder, 'generator'));
+  const [, hash] = / ([0-9a-f]{64})$/m.exec(before) ?? [];
+  expect(await read(generated)).not.toContain(String(hash));
+  await rm(path.join(project, generated));
+  await synthesize(path.join(home.folder, 'interrupted'));
+  expect(await read(generated)).toContain('SHA-256');
+});
