@@ -369,7 +369,11 @@ const byFile: Record<string, Row[]> = {
   'template/guide/blocks.ts': [
     [', start + 1)', ', whole.length)', 'A block of the guide changes one of two places, perhaps the wrong one.'],
   ],
-  'tools/start/issuer.ts': [['randomUUID()', "''", 'A process that trusts one local issuer rejects the next one.']],
+  'tools/start/issuer.ts': [
+    ['randomUUID()}` }]', "''}` }]", 'A process that trusts one local issuer rejects the next one.'],
+    ["mode: 0o600, flag: 'wx'", "flag: 'wx'", 'Other users may read the key that signs tokens.'],
+    ['kept?.port ?? 0', '0', 'After each restart of the local service, every token is refused.'],
+  ],
   'packages/emulator/lambda/instance.ts': [
     [
       'env: { ...spec.environment,',

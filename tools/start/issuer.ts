@@ -1,6 +1,7 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createPrivateKey, randomBytes, randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
-import { exportJWK, generateKeyPair } from 'jose';
+import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import Provider, { type Adapter } from 'oidc-provider';
 import { generate } from 'selfsigned';
 import { closeServer, listen } from '../../packages/emulator/servers.ts';
@@ -17,17 +18,21 @@ const tokenLifetime = 3_600;
 
 /**
  * Starts a real OpenID provider on a free port. It issues signed access tokens (RFC 9068) for client_credentials, and
- * uses https, because the authorizer fetches keys only by https. Key, secret and certificate are new at each start.
+ * uses https, because the authorizer fetches keys only by https. Secret and certificate are new at each start.
  * @param scope the scopes that the client may ask for, separated by spaces
+ * @param file keeps the address and the signing key, so that the next start with this file accepts today's tokens
+ * @throws Error with a message for the user if the file cannot be used
  */
-export const startIssuer = async (scope = allScopes) => {
+export const startIssuer = async (scope = allScopes, file?: string) => {
+  const kept = file === undefined ? undefined : readIdentity(file);
   const { key, certificate } = await makeCertificate();
   const server = createServer({ key, cert: certificate });
-  const issuer = `https://127.0.0.1:${await listen(server, 0)}`;
+  const keptPort = await listen(server, kept?.port ?? 0).catch(() => undefined);
+  const port = keptPort ?? (await listen(server, 0));
+  const issuer = `https://127.0.0.1:${port}`;
   const clientSecret = randomBytes(24).toString('base64url');
-
-  const { privateKey } = await generateKeyPair('ES256', { extractable: true });
-  const signingKey = { ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig', kid: 'local' };
+  const signingKey = kept?.signingKey ?? (await makeSigningKey());
+  if (file !== undefined && port !== kept?.port) writeIdentity(file, { port, signingKey });
   const providerOf = (scope: string): Provider =>
     new Provider(issuer, {
       adapter: NoStorage,
@@ -66,6 +71,8 @@ export const startIssuer = async (scope = allScopes) => {
     audience,
     /** All scopes that the client may ask for, separated by spaces. */
     scope,
+    /** Whether another program uses the kept port. The address is then new, and earlier tokens are refused. */
+    hasMoved: keptPort === undefined,
     tokenUrl: `${issuer}/token`,
     clientId,
     clientSecret,
@@ -80,6 +87,35 @@ export const startIssuer = async (scope = allScopes) => {
   };
   local.setScope(scope);
   return local;
+};
+
+/** What a token depends on: the port in the issuer's address, and the private key that has signed the token. */
+type Identity = { port: number; signingKey: JWK };
+
+const makeSigningKey = async (): Promise<JWK> => {
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true });
+  return { ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig', kid: 'local' };
+};
+
+const readIdentity = (file: string): Identity | undefined => {
+  if (!existsSync(file)) return undefined;
+  try {
+    const { port, signingKey } = JSON.parse(readFileSync(file, 'utf8'));
+    createPrivateKey({ key: signingKey, format: 'jwk' });
+    if (Number.isInteger(port)) return { port, signingKey };
+  } catch {
+    // The error below says what to do, whatever is wrong with the file.
+  }
+  throw new Error(
+    `${file} is damaged, or not from the local service. Move it away: the service then makes a new one, and refuses tokens from before.`,
+  );
+};
+
+/** Writes the file, readable by this user only. A service that is killed meanwhile leaves the old file, or none. */
+const writeIdentity = (file: string, identity: Identity): void => {
+  const written = `${file}.${randomUUID()}`;
+  writeFileSync(written, JSON.stringify(identity), { mode: 0o600, flag: 'wx' });
+  renameSync(written, file);
 };
 
 /**

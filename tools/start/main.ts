@@ -60,8 +60,9 @@ const start = async (): Promise<void> => {
   ]);
 
   say('Starting a token issuer ...');
-  const issuer = await startIssuer();
+  const issuer = await startIssuer(undefined, path.join(dataFolder(), 'issuer.json'));
   cleanUps.push(issuer.close);
+  if (issuer.hasMoved) say('Its last port is in use, so it has a new one: tokens from before this start are refused.');
 
   say('Serving the stack ...');
   const { issuer: issuerUrl, audience, jwksUri } = issuer;

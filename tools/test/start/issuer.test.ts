@@ -1,6 +1,11 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import path from 'node:path';
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { scopes } from '../../../functions/generated/contract.ts';
+import { listen } from '../../../packages/emulator/servers.ts';
+import { temporaryFolder } from '../../../test/kit/local-service.ts';
 import { type LocalIssuer, startIssuer } from '../../start/issuer.ts';
 import { fetchToken } from '../../start/session.ts';
 
@@ -44,4 +49,55 @@ test('if the scopes that the local issuer may grant change, it grants the new on
   expect(decodeJwt(after)).toMatchObject({ scope: 'plants/create plants/read' });
   for (const token of [before, after])
     await jwtVerify(token, keys, { issuer: garden.issuer, audience: garden.audience });
+});
+
+describe('with a file', () => {
+  let file: string;
+  beforeEach(async () => {
+    const { folder, remove } = await temporaryFolder();
+    onTestFinished(remove);
+    file = path.join(folder, 'issuer.json');
+  });
+  const start = () => startIssuer('plants/create', file);
+  /** Whether an issuer's keys verify a token. */
+  const verifies = ({ issuer, audience, jwksUri }: LocalIssuer, token: string) =>
+    jwtVerify(token, createRemoteJWKSet(new URL(jwksUri)), { issuer, audience }).then(
+      () => true,
+      () => false,
+    );
+
+  test('the local issuer keeps its address and key, so tokens stay valid after a restart', async () => {
+    const first = await start();
+    const token = await fetchToken(first);
+    await first.close();
+    const second = await start();
+    onTestFinished(second.close);
+    await fetchToken(second);
+    expect([second.issuer, second.hasMoved]).toEqual([first.issuer, false]);
+    expect(await verifies(second, token)).toBe(true);
+  });
+
+  test('if another program uses its port, the local issuer takes and keeps another one', async () => {
+    const first = await start();
+    await first.close();
+    const other = createServer();
+    await listen(other, Number(new URL(first.issuer).port));
+    const second = await start();
+    other.close();
+    await second.close();
+    const third = await start();
+    onTestFinished(third.close);
+    expect([first.hasMoved, second.hasMoved, third.hasMoved]).toEqual([false, true, false]);
+    expect(second.issuer).not.toBe(first.issuer);
+    expect(third.issuer).toBe(second.issuer);
+  });
+
+  test.each(['', '{}', '{"port":1,"signingKey":{}}'])(
+    'the local issuer refuses the file %j, and leaves it',
+    async (text) => {
+      await writeFile(file, text);
+      await expect(start()).rejects.toThrow(`${file} is damaged, or not from the local service.`);
+      expect(await readFile(file, 'utf8')).toBe(text);
+    },
+  );
 });

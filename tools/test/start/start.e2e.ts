@@ -16,7 +16,7 @@ import { fetchToken, readSession } from '../../start/session.ts';
 
 const calm = expect.not.stringMatching(/error|warning/i);
 
-test('npm start prints a command that stores a plant, keeps plants after SIGINT, and stops if its terminal closes', async ({
+test('npm start prints a command that stores a plant, keeps plants and tokens after SIGINT, and stops if its terminal closes', async ({
   home,
 }) => {
   const first = await home.start();
@@ -29,6 +29,7 @@ test('npm start prints a command that stores a plant, keeps plants after SIGINT,
   const line = new RegExp(`^\\d\\d:\\d\\d:\\d\\d ${createPlantRoute} 200 \\d+ ms \\S+$`, 'm');
   await until(() => line.test(first.output()));
 
+  const token = await fetchToken(readSession(home.folder));
   // Open an idle connection, as browsers do. An open connection must not keep the service from stopping.
   const idle = connect(Number(new URL(first.url).port), '127.0.0.1').on('error', () => {});
   await once(idle, 'connect');
@@ -36,14 +37,14 @@ test('npm start prints a command that stores a plant, keeps plants after SIGINT,
   void first.stop('SIGINT');
   expect(await first.stop('SIGINT')).toMatchObject({ code: 0, stderr: calm });
   expect(first.output()).toContain('Stopping');
-  expect(await home.list()).toEqual(['curl', 'dynamodb', 'lock']);
+  expect(await home.list()).toEqual(['curl', 'dynamodb', 'issuer.json', 'lock']);
   await expect(fetch(first.url)).rejects.toThrow();
   idle.destroy();
 
   const second = home.begin('npm', 'start');
   await until(() => second.output().includes('Ctrl-C'));
   const later = readSession(home.folder);
-  expect(await post(later.url, bodyOf(id, otherContent), await fetchToken(later)), 'status').toBe(409);
+  expect(await post(later.url, bodyOf(id, otherContent), token), 'status').toBe(409);
   second.child.stdout.destroy();
   second.child.stderr.destroy();
   // Send SIGHUP to the whole process group, as the system does when a terminal closes. The group includes the guard
@@ -52,7 +53,7 @@ test('npm start prints a command that stores a plant, keeps plants after SIGINT,
   onTestFinished(() => void (isRunning(group) && process.kill(group, 'SIGKILL')));
   process.kill(group, 'SIGHUP');
   await until(() => !isRunning(group));
-  expect(await home.list()).toEqual(['curl', 'dynamodb', 'lock']);
+  expect(await home.list()).toEqual(['curl', 'dynamodb', 'issuer.json', 'lock']);
 });
 
 type Message = { method?: string; params?: { sourceMapURL?: string } };

@@ -49,7 +49,7 @@ afterAll(async () => {
   await home.remove();
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringMatching(/error|warning/i) });
   // After the service has stopped, neither the session file, which contains a secret, nor a temporary folder remains.
-  expect(left).toEqual(['dynamodb', 'lock']);
+  expect(left).toEqual(['dynamodb', 'issuer.json', 'lock']);
   expect(homeMode, 'mode of the data folder').toBe(0o755);
 });
 
@@ -99,8 +99,8 @@ test('npm start creates its files so that no other user can read them, whatever 
   const [temporary = ''] = (await list()).filter((name) => name.startsWith('plant-store-'));
   const folders = ['dynamodb', 'lock', temporary];
   expect(await Promise.all(folders.map(mode))).toEqual(folders.map(() => 0o700));
-  // No other user may read the session file, because it contains the client secret.
-  expect(await mode('session.json'), 'mode').toBe(0o600);
+  // No other user may read the client secret, or the key that signs tokens.
+  expect(await Promise.all(['session.json', 'issuer.json'].map(mode))).toEqual([0o600, 0o600]);
 });
 
 describe('npm start prints the reason and exits with code 1', () => {
