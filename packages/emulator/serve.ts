@@ -67,10 +67,11 @@ export type Emulator = {
   /** Invokes a function by its name, without the gateway. */
   invoke: (functionName: string, event: unknown) => Promise<Outcome>;
   /**
-   * Replaces a function's code with the code in `folder`. Requests in progress finish with the old code; later ones use
-   * the new code. Rejects with the reason if the new code cannot be loaded; the function then keeps the old code.
+   * Replaces a function's code with the code in `folder`, and sets these environment variables. Requests in progress
+   * finish with the old code; later ones use the new code. Rejects with the reason if the new code cannot be loaded; the
+   * function then keeps the old code and variables.
    */
-  swap: (functionName: string, folder: string) => Promise<void>;
+  swap: (functionName: string, folder: string, environment?: Record<string, string>) => Promise<void>;
   /**
    * Serves a changed stack at the same address, with the same store. Unchanged functions keep running, and requests in
    * progress finish with the old stack. Rejects, and serves the old stack, if the new stack cannot be served.
@@ -137,7 +138,7 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
     enforcesRoles: store.enforcesRoles,
     log,
     invoke: (name, event) => versions.invoke(name, event),
-    swap: (name, folder) => versions.swap(name, folder),
+    swap: (...swapped) => versions.swap(...swapped),
     reload: async (source) => versions.add(readStack(source, options)),
     close: () => running.disposeAsync(),
   };

@@ -55,12 +55,12 @@ export class StackVersions {
   }
 
   /**
-   * Replaces a function's code.
+   * Replaces a function's code, and sets environment variables of the function.
    * @throws Error if the stack has no function with this name, or if the new code cannot be loaded (the function then
    * keeps the old code)
    */
-  async swap(functionName: string, folder: string): Promise<void> {
-    await this.#current().functions.swap(functionName, folder);
+  async swap(...swapped: Parameters<Functions['swap']>): Promise<void> {
+    await this.#current().functions.swap(...swapped);
   }
 
   async close(): Promise<void> {

@@ -374,6 +374,13 @@ const byFile: Record<string, Row[]> = {
     ["mode: 0o600, flag: 'wx'", "flag: 'wx'", 'Other users may read the key that signs tokens.'],
     ['kept?.port ?? 0', '0', 'After each restart of the local service, every token is refused.'],
   ],
+  'packages/emulator/lambda/functions.ts': [
+    [
+      '...this.#spec.environment, ...environment',
+      '...this.#spec.environment',
+      'After a change of the code, a failure is logged with the hash of the old bundle.',
+    ],
+  ],
   'packages/emulator/lambda/instance.ts': [
     [
       'env: { ...spec.environment,',

@@ -47,12 +47,12 @@ export class Functions {
   }
 
   /**
-   * Replaces a function's code with the code in `folder`, for later events.
+   * Replaces a function's code with the code in `folder`, and sets environment variables, for later events.
    * @throws Error if the stack has no function with this name, or if the new code cannot be loaded (the function then
    * keeps the old code)
    */
-  async swap(functionName: string, folder: string): Promise<void> {
-    await this.#find(functionName).swap(folder);
+  async swap(functionName: string, folder: string, environment: Record<string, string> = {}): Promise<void> {
+    await this.#find(functionName).swap(folder, environment);
   }
 
   /** Closes every function, except those that another stack in `others` shares. */
@@ -73,7 +73,7 @@ const maxInstances = 8;
 
 /** A Lambda function: up to eight instances, each of which handles one event at a time. */
 class LambdaFunction {
-  readonly #spec: FunctionSpec;
+  #spec: FunctionSpec;
   readonly #data: RuntimeData;
   #folder: string;
   /** Every instance that has not ended, including those that still run old code. */
@@ -137,12 +137,12 @@ class LambdaFunction {
   }
 
   /**
-   * Replaces the code for later events. Events in progress finish on the instances that run the old code.
+   * Replaces the code, and sets variables, for later events. Events in progress finish on instances with the old code.
    * @throws Error if the new code cannot be loaded (the function then keeps the old code), or if the function was
    * closed
    */
-  swap(folder: string): Promise<void> {
-    const swapped = this.#lastSwap.then(() => this.#replaceCode(folder));
+  swap(folder: string, environment: Record<string, string>): Promise<void> {
+    const swapped = this.#lastSwap.then(() => this.#replaceCode(folder, environment));
     this.#lastSwap = swapped.catch(() => {});
     return swapped;
   }
@@ -152,13 +152,15 @@ class LambdaFunction {
     await Promise.all([...this.#instances].map((instance) => instance.stop()));
   }
 
-  async #replaceCode(folder: string): Promise<void> {
+  async #replaceCode(folder: string, environment: Record<string, string>): Promise<void> {
     this.#mustBeOpen();
-    const instance = this.#start(folder);
+    const spec = { ...this.#spec, environment: { ...this.#spec.environment, ...environment } };
+    const instance = this.#start(folder, spec);
     const failure = await instance.loaded();
     if (failure !== undefined)
       throw new Error(`The new code of the function ${this.#spec.name} cannot be loaded: ${failure}`);
     const replaced = this.#idle;
+    this.#spec = spec;
     this.#folder = folder;
     this.#current = new Set([instance]);
     this.#idle = [instance];
@@ -170,8 +172,8 @@ class LambdaFunction {
     if (this.#isClosed) throw new Error(`The function ${this.#spec.name} was closed.`);
   }
 
-  #start(folder: string): Instance {
-    const instance = new Instance(this.#spec, folder, this.#data, (ended) => this.#forget(ended));
+  #start(folder: string, spec = this.#spec): Instance {
+    const instance = new Instance(spec, folder, this.#data, (ended) => this.#forget(ended));
     this.#instances.add(instance);
     return instance;
   }

@@ -161,6 +161,16 @@ describe('swap()', () => {
     expect(resultOf(await fn.invoke())).toBe('old');
   });
 
+  test('sets variables together with the code, and keeps the old ones if the code cannot be loaded', async () => {
+    const code = 'exports.handler = async () => process.env.VERSION';
+    const fn = await functionOf(code, { environment: { VERSION: 'old' } });
+    const swap = async (text: string, VERSION: string) => fn.functions.swap('Fn', await folderOf(text), { VERSION });
+    await expect(swap('throw new Error()', 'broken')).rejects.toThrow();
+    expect(resultOf(await fn.invoke())).toBe('old');
+    await swap(code, 'new');
+    expect(resultOf(await fn.invoke())).toBe('new');
+  });
+
   test('called twice at once makes the function run the code of the call that began last', async () => {
     const fn = await functionOf(returning('old'));
     const slow = `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300); ${returning('slow')}`;

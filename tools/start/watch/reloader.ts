@@ -7,7 +7,7 @@ import { type BuildContext, context as prepareBuild } from 'esbuild';
 import type { Emulator } from 'http-api-emulator';
 import { bundle, listDevEntries } from '../../../infra/bundling.ts';
 import { generator, isCurrent } from '../../../infra/generated-code.ts';
-import { type Bundle, bundleIn, bundleOptions, keepBundle } from '../bundles.ts';
+import { type Bundle, bundleIn, bundleOptions, keepBundle, sha256Of } from '../bundles.ts';
 import { entriesOf } from '../stack.ts';
 import { printable, withoutHash } from '../terminal.ts';
 import type { Synthesis, Synthesized } from './synthesize.ts';
@@ -15,7 +15,7 @@ import type { Synthesis, Synthesized } from './synthesize.ts';
 export const root = path.resolve(import.meta.dirname, '../../..');
 
 /** The running service, which serves the CDK app `app`. */
-export type Service = Synthesis & {
+export type Service = Omit<Synthesis, 'bundles'> & {
   emulator: Emulator;
   app: App;
   /** Called after each reload of the stack, with all scopes of the contract, separated by spaces. */
@@ -54,7 +54,7 @@ export class Reloader {
     // Wait for all, so that none is still in progress when the next reload begins.
     await Promise.allSettled(bundling);
     const bundles = new Map(await Promise.all(bundling));
-    const isStack = hasChanged('schemas/') || hasChanged('infra/') || this.#isBundlingOutdated;
+    const isStack = ['schemas/', 'infra/', 'cdk.json'].some(hasChanged) || this.#isBundlingOutdated;
     return isStack ? this.#reloadStack(bundles) : this.#swapFunctions(bundles);
   }
 
@@ -72,7 +72,10 @@ export class Reloader {
 
   async #reloadStack(bundles: Map<string, Bundle>): Promise<string> {
     const { debug, emulator, assets, context, onScope } = this.#service;
-    const synthesis = JSON.stringify({ assets, context, debug } satisfies Synthesis);
+    // Hand over the bundles, because the files may change again before the new process could bundle them.
+    const given = this.#isBundlingOutdated ? [] : [...bundles];
+    const files = await Promise.all(given.map(async ([entry, made]) => [entry, await this.#write(made)] as const));
+    const synthesis = JSON.stringify({ assets, context, debug, bundles: files } satisfies Synthesis);
     const synthesized = await this.#run('tools/start/watch/synthesize.ts', synthesis);
     const { template, entries, scope } = synthesized as Synthesized;
     await emulator.reload({ template, assets });
@@ -89,15 +92,21 @@ export class Reloader {
     });
     const swaps = await Promise.allSettled(
       changed.map(async ({ name, entry, made }) => {
-        const folder = await mkdtemp(path.join(this.#service.assets, 'bundle-'));
-        await writeFile(path.join(folder, 'index.js'), made.code);
-        await this.#service.emulator.swap(name, folder);
+        const folder = path.dirname(await this.#write(made));
+        await this.#service.emulator.swap(name, folder, { BUNDLE_SHA256: sha256Of(made.code) });
         keepBundle(entry, made);
       }),
     );
     const reasons = swaps.flatMap((swap) => (swap.status === 'rejected' ? [String(swap.reason.message)] : []));
     if (reasons.length > 0) throw new Error(reasons.join('\n'));
     return changed.map(({ name }) => withoutHash(name)).join(', ') || 'nothing, because no bundle changed';
+  }
+
+  /** Writes a bundle to a new folder, and returns the path of its file. */
+  async #write({ code }: Bundle): Promise<string> {
+    const file = path.join(await mkdtemp(path.join(this.#service.assets, 'bundle-')), 'index.js');
+    await writeFile(file, code);
+    return file;
   }
 
   /**
@@ -118,8 +127,17 @@ export class Reloader {
     child.stderr?.on('data', (chunk) => (stderr += chunk));
     child.on('message', (sent) => (message = sent));
     const [code] = await once(child, 'close');
-    if (code !== 0) throw new Error(stderr.trimEnd() || `${script} ended with code ${code}`);
+    if (code !== 0) throw new Error(shorten(stderr.trimEnd()) || `${script} ended with code ${code}`);
     if (stderr !== '') console.error(printable(stderr.trimEnd()));
     return message;
   }
 }
+
+/** Matches what Node.js prints for an error whose message says all: the place, the code there, the error, a stack. */
+const evident = /^(?:file:\/\/)?(\/[^\n]+:\d+)\n.*?^(?:Syntax|Configuration)Error\b[^:\n]*(: [^\n]+)/ms;
+
+/** Makes one line, such as `infra/app.ts:7: Unexpected token`, of what Node.js prints for an evident error. */
+const shorten = (stderr: string): string => {
+  const [, place, message] = evident.exec(stderr) ?? [];
+  return place === undefined ? stderr : `${path.relative(root, place)}${message}`;
+};

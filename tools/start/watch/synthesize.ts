@@ -2,16 +2,23 @@
  * Synthesizes the stack and sends it to the parent process, `npm start`, which cannot import a changed module again.
  * The only argument is a `Synthesis` in JSON.
  */
+import { readFileSync } from 'node:fs';
 import type { ServeOptions } from 'http-api-emulator';
-import { listDevEntries } from '../../../infra/bundling.ts';
+import { listDevEntries, setBundle } from '../../../infra/bundling.ts';
 import { prebuildBundles } from '../bundles.ts';
 import { allScopes } from '../scopes.ts';
 
 /**
  * What to synthesize. `assets` is the folder of the app's assets, `context` the part of the app's context that does not
- * come from cdk.json; with `debug`, the bundles are for a debugger.
+ * come from cdk.json; with `debug`, the bundles are for a debugger. `bundles` has the file with each entry's bundle; if
+ * it is empty, this process bundles them.
  */
-export type Synthesis = { assets: string; context: Record<string, string>; debug: boolean };
+export type Synthesis = {
+  assets: string;
+  context: Record<string, string>;
+  debug: boolean;
+  bundles: (readonly [entry: string, file: string])[];
+};
 
 /**
  * A synthesized stack. `entries` has the entry file of each function, by the function's name. `scope` has all scopes of
@@ -23,11 +30,10 @@ export type Synthesized = {
   scope: string;
 };
 
-const { assets, context, debug } = JSON.parse(process.argv[2] ?? '') as Synthesis;
-const [{ makeApp, entriesOf, readCdkJson }] = await Promise.all([
-  import('../stack.ts'),
-  prebuildBundles({ debug, entries: listDevEntries() }),
-]);
+const { assets, context, debug, bundles } = JSON.parse(process.argv[2] ?? '') as Synthesis;
+for (const [entry, file] of bundles) setBundle(entry, readFileSync(file));
+if (bundles.length === 0) await prebuildBundles({ debug, entries: listDevEntries() });
+const { makeApp, entriesOf, readCdkJson } = await import('../stack.ts');
 const app = makeApp(assets, { ...readCdkJson(), ...context });
 const [stack] = app.synth().stacks;
 process.send?.({ template: stack?.template, entries: entriesOf(app), scope: allScopes } satisfies Synthesized);

@@ -2,6 +2,7 @@
  * Tests `npm start -- --watch` in a copy of the project, in which the tests change files. Its cdk.json names another
  * token issuer, and a permissions boundary; the service must use its own issuer, and no boundary.
  */
+import { hash } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -115,6 +116,11 @@ test('npm start -- --watch prints stack traces with line numbers of the changed 
   expect(await post(bodyOf())).toMatchObject({ status: 500 });
   await until(() => service.output().includes('oops'));
   expect(service.output()).toMatch(new RegExp(`Error: oops\\n +at .*functions/create-plant\\.ts:${line}:`));
+  const requests = JSON.parse(await (await fetch(`${service.url}/docs/requests.json`)).text());
+  const failed = JSON.stringify(requests.at(-1));
+  const [, bundle] = /"bundle":"(\w+)"/.exec(failed) ?? [];
+  const [, file = ''] = /(\/[^\s(]+\/index\.js):\d/.exec(failed) ?? [];
+  expect(bundle, 'the hash in the log line').toBe(hash('sha256', await readFile(file)));
   await editUntil(/^Reloaded CreatePlant/m, operation, () => original);
   const [, id = ''] = / 500 \d+ ms (\S+) oops$/m.exec(service.output()) ?? [];
   const { stdout } = await run(process.execPath, [programs.request, id], { DATA_DIR: data }).ended;
