@@ -2,19 +2,25 @@
 import { once } from 'node:events';
 import path from 'node:path';
 import { watch } from 'chokidar';
-import { messageOf } from '../terminal.ts';
+import { messageOf, printable } from '../terminal.ts';
 import { Reloader, root, type Service } from './reloader.ts';
 
 /**
  * Whether a file is a source file. An editor's temporary file is not: its name begins with a dot, or ends in `.swp`,
  * `~` or the like.
  */
-const isSource = (file: string): boolean => /^[^.].*\.(?:ts|js|json|yaml)$/.test(path.basename(file));
+const isSource = (file: string): boolean => /^(?:[^.].*\.(?:ts|js|json|yaml)|\.env)$/.test(path.basename(file));
+
+const reloaded = ['functions', 'infra', 'schemas', 'cdk.json'];
+
+/** What this process has read or loaded at its start: it cannot use a change. Commands, as in tools/cli, can. */
+const loaded = ['package.json', '.env', 'tools/start', 'packages/emulator'];
 
 /**
- * Folders that are not watched: functions/generated is made from the contract, and only tests read schemas/released.
+ * What is not watched: functions/generated is made from the contract, only tests read schemas/released, and each page
+ * load reads the script of the reference page.
  */
-const ignored = ['functions/generated', 'schemas/released'];
+const ignored = ['functions/generated', 'schemas/released', 'packages/emulator/test', 'tools/start/reference'];
 
 /**
  * Watches the service's source files in `root` with chokidar. On Linux, fs.watch would lose track of a file that an
@@ -25,8 +31,8 @@ const ignored = ['functions/generated', 'schemas/released'];
  * @returns a function that stops watching
  */
 export const watchSources = async (root: string, onChange: (file: string) => void): Promise<() => Promise<void>> => {
-  const folders = ['functions', 'infra', 'schemas'].map((folder) => path.join(root, folder));
-  const watcher = watch(folders, {
+  const places = [...reloaded, ...loaded].map((place) => path.join(root, place));
+  const watcher = watch(places, {
     ignoreInitial: true,
     ignored: (file, stats) =>
       ignored.includes(path.relative(root, file)) || (stats?.isFile() === true && !isSource(file)),
@@ -42,7 +48,11 @@ export const watchSources = async (root: string, onChange: (file: string) => voi
  */
 export const startWatching = async (service: Service): Promise<() => Promise<void>> => {
   const reloader = new Reloader(service);
-  const queue = new ReloadQueue((files) => reloader.reload(files));
+  const queue = new ReloadQueue((files) => {
+    const fixed = files.filter((file) => loaded.some((place) => `${file}/`.startsWith(`${place}/`)));
+    if (fixed.length > 0) console.log(printable(`Restart to apply what has changed in ${fixed.join(', ')}.`));
+    return fixed.length > 0 && fixed.length === files.length ? Promise.resolve('') : reloader.reload(files);
+  });
   const close = await watchSources(root, (file) => queue.add(file));
   await queue.begin();
   return async () => {
@@ -74,7 +84,7 @@ export class ReloadQueue {
   #isReloading = false;
   #isClosed = false;
 
-  /** `reload` makes the service use the changed files, and returns a description of what it has reloaded. */
+  /** `reload` makes the service use the changed files, and returns a description of what it has reloaded, if any. */
   constructor(reload: (files: string[]) => Promise<string>) {
     this.#reload = reload;
   }
@@ -114,7 +124,8 @@ export class ReloadQueue {
     try {
       const what = await this.#reload(files);
       const seconds = (performance.now() - changedAt) / 1_000;
-      if (files.length > 0 && !this.#isClosed) console.log(`Reloaded ${what} (${seconds.toFixed(2)} s).`);
+      if (files.length > 0 && what !== '' && !this.#isClosed)
+        console.log(`Reloaded ${what} (${seconds.toFixed(2)} s).`);
     } catch (error) {
       // Include these files in the next reload, which may succeed: perhaps this reload failed because another file had
       // not been written yet, for example while somebody adds an operation.

@@ -158,3 +158,24 @@ test("npm start -- --watch serves a new operation as soon as all its files exist
   expect((await post('{}')).status).toBe(400);
   expect(await (await fetch(`${service.url}/docs`)).text()).toContain('Add a plant, not an echo');
 });
+
+test('npm start -- --watch says in one line what is wrong in infra/, and that some changes need a restart', async () => {
+  const original = await read('infra/settings.ts');
+  await editUntil(
+    /^infra\/settings\.ts:1: .+\nNot reloaded/m,
+    'infra/settings.ts',
+    (source) => `const = 1;\n${source}`,
+  );
+  expect(service.output()).not.toContain('node:internal');
+  await editUntil(/^Reloaded the stack/m, 'infra/settings.ts', () => original);
+
+  for (const file of ['package.json', 'tools/start/main.ts', '.env'])
+    await editUntil(new RegExp(`^Restart to apply what has changed in ${file}\\.\n`, 'm'), file, (text) => `${text}\n`);
+  const origin = 'https://shop.example';
+  await editUntil(/^Reloaded the stack/m, 'cdk.json', (text) => {
+    const { context, ...others } = JSON.parse(text);
+    return JSON.stringify({ ...others, context: { ...context, allowOrigins: origin } });
+  });
+  const { headers } = await fetch(service.url + plants, { headers: { origin } });
+  expect(headers.get('access-control-allow-origin')).toBe(origin);
+});
