@@ -77,7 +77,7 @@ export type Emulator = {
    * progress finish with the old stack. Rejects, and serves the old stack, if the new stack cannot be served.
    */
   reload: (source: Source) => Promise<void>;
-  /** Waits up to two seconds for requests in progress, then stops everything that `serve` started. */
+  /** Lets requests in progress end, each within the time-outs of its functions, then stops all that `serve` started. */
   close: () => Promise<void>;
 };
 
@@ -115,11 +115,25 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
     debug,
   });
   const url = `http://127.0.0.1:${await listenOn(server, port)}`;
+  const unfinished = new Set<ServerResponse>();
+  server.on('request', (_, response) => {
+    unfinished.add(response);
+    response.on('close', () => unfinished.delete(response));
+  });
   started.defer(async () => {
+    const closed = once(server, 'close');
     server.close();
-    const closeTimer = setTimeout(() => server.closeAllConnections(), 2_000);
-    await once(server, 'close');
+    // A request runs an authorizer and another function, and API Gateway answers after 30 s. Only a client that does not
+    // send or read everything takes longer.
+    const timeouts = versions.stack.functions.map(({ timeout }) => timeout);
+    const limit = Math.min(30_000, 2 * Math.max(0, ...timeouts));
+    const closeTimer = setTimeout(() => server.closeAllConnections(), limit);
+    // Wait for responses, not for connections: browsers keep idle ones open.
+    for (const response of unfinished) response.shouldKeepAlive = false;
+    await Promise.all([...unfinished].map((response) => once(response, 'close')));
     clearTimeout(closeTimer);
+    server.closeAllConnections();
+    await closed;
   });
 
   const running = started.move();

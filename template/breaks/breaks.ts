@@ -567,6 +567,9 @@ const byFile: Record<string, Row[]> = {
     ],
     ['randomBytes(32)', "Buffer.from('local')", "Any user of the machine can read another user's store."],
   ],
+  'packages/emulator/serve.ts': [
+    ["once(response, 'close')", 'response', 'Ctrl-C turns a request that is still running into an error.'],
+  ],
   'packages/emulator/servers.ts': [
     ['if (end > limit) return undefined;', '', 'A request of any size is kept in memory.'],
     ['Math.max(end, 2 * length)', 'end', 'Each chunk of a body copies all chunks before it.'],

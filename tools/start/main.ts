@@ -128,12 +128,11 @@ const announce = (emulator: Emulator, contract: Contract): void => {
   say('Ctrl-C stops the service. One row per request (npm run -s request -- ID shows all of one):');
 };
 
-let stopping = false;
+let stoppingSince: number | undefined;
 const end = async (exitCode: number): Promise<void> => {
-  // Ignore the second signal of a Ctrl-C: the first comes from the terminal, the second from npm, which forwards it.
-  if (stopping) return;
-  stopping = true;
-  setTimeout(() => process.exit(1), 10_000).unref();
+  if (stoppingSince !== undefined) return;
+  stoppingSince = performance.now();
+  setTimeout(() => process.exit(1), 30_000).unref();
   if (debug !== undefined) await (await import('./inspector.ts')).closeInspector();
   for (let last = cleanUps.pop(); last !== undefined; last = cleanUps.pop()) {
     try {
@@ -148,7 +147,9 @@ const end = async (exitCode: number): Promise<void> => {
 // Stop on SIGHUP, too: it means that the terminal was closed.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
-    if (!stopping) say('Stopping ...');
+    if (stoppingSince === undefined) say('Stopping, once running requests have ended. Ctrl-C again stops at once.');
+    // One Ctrl-C is two signals: the first comes from the terminal, the second from npm, which forwards it.
+    else if (performance.now() - stoppingSince > 500) process.exit(1);
     void end(0);
   });
 }
@@ -159,7 +160,7 @@ for (const output of [process.stdout, process.stderr]) output.on('error', () => 
 // The embedded store can throw outside of our calls to it, for example if the disk is full: catch that error here.
 process.on('uncaughtException', (error) => {
   // Ignore errors while the service stops: it closes servers and the store while they are still in use.
-  if (stopping) return;
+  if (stoppingSince !== undefined) return;
   console.error(printable(`The local service failed: ${inspect(error)}`));
   void end(1);
 });
@@ -180,7 +181,7 @@ try {
   await start();
 } catch (error) {
   // If the user has stopped the service during its start, the failure is expected: report nothing.
-  if (!stopping) {
+  if (stoppingSince === undefined) {
     console.error(printable(explain(error)));
     await end(1);
   }

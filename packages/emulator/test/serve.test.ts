@@ -1,6 +1,8 @@
 /** Tests the options of serve(), and `reload`. foreign-stack.e2e.ts sends requests to an API that serve() starts. */
+import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { expect, onTestFinished, test } from 'vitest';
+import { connect } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { type ServeOptions, serve } from '../serve.ts';
 import type { Template } from '../template/read-template.ts';
 import { folderWith, returning, watchThreads } from './kit/one-function.ts';
@@ -184,6 +186,49 @@ test('if two calls of reload overlap, the emulator then serves the stack of the 
   stacks.push(await smallStack(folder, { functions: { One: returning('last') } }));
   await Promise.all(stacks.map((stack) => emulator.reload(stack)));
   expect(await ask('/One')).toBe('"last"');
+});
+
+test('close lets a request in progress end with its own status, and accepts no further request', async () => {
+  const { connect, next } = await watchThreads();
+  const folder = await temporaryFolder();
+  const One = `exports.handler = () => new Promise((resolve) => ${connect}.on('data', () => resolve('late')));`;
+  const statuses: number[] = [];
+  const { url, close } = await serve({
+    ...(await smallStack(folder, { functions: { One } })),
+    store: { folder: `${folder}/data` },
+    onRequest: ({ status }) => void statuses.push(status),
+  });
+  const running = next();
+  const response = fetch(`${url}/One`);
+  const { send, ended } = await running;
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const closing = close();
+  await vi.advanceTimersByTimeAsync(2_900);
+  await expect(fetch(url)).rejects.toThrow();
+  send();
+  const late = await response;
+  expect([await late.text(), late.headers.get('connection')]).toEqual([`"late"`, 'close']);
+  await Promise.all([closing, ended]);
+  expect(statuses).toEqual([200]);
+});
+
+test('close ends a request whose client does not send the rest of it, once its functions would have timed out', async () => {
+  const folder = await temporaryFolder();
+  const { url, close } = await serve({
+    ...(await smallStack(folder, { functions: { One: returning('one') } })),
+    store: { folder: `${folder}/data` },
+  });
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  const cut = once(socket.on('error', () => {}).resume(), 'close');
+  socket.write('GET /One HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n');
+  // When this second request is answered, the first one has arrived.
+  await fetch(url);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const closing = close();
+  await vi.advanceTimersByTimeAsync(30_000);
+  await Promise.all([closing, cut]);
 });
 
 test('reload rejects if the emulator is closed while a function is being loaded, and ends that function', async () => {

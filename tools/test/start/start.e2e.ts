@@ -56,6 +56,24 @@ test('npm start prints a command that stores a plant, keeps plants and tokens af
   expect(await home.list()).toEqual(['curl', 'dynamodb', 'issuer.json', 'lock']);
 });
 
+test('a second Ctrl-C stops npm start even while a request is running', async ({ home }) => {
+  const service = await home.start();
+  const { port } = new URL(service.url);
+  const client = connect(Number(port), '127.0.0.1').on('error', () => {});
+  client.write(`${createPlantRoute} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: x\r\ncontent-length: 9\r\n\r\n`);
+  // When this second request is answered, the first one has arrived.
+  await fetch(`${service.url}/openapi.json`);
+  void service.stop('SIGINT');
+  await until(() => service.output().includes('Stopping'));
+  await expect(fetch(service.url)).rejects.toThrow();
+  await until(() => {
+    void service.stop('SIGINT');
+    return !isRunning(service.pid);
+  });
+  expect(await service.ended).toMatchObject({ code: 1, stderr: calm });
+  client.destroy();
+});
+
 type Message = { method?: string; params?: { sourceMapURL?: string } };
 
 /** Attaches to each worker thread of a process, and pauses it. @returns the messages of the threads, a list that grows */
