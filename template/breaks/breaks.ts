@@ -448,6 +448,14 @@ const byFile: Record<string, Row[]> = {
       'If the terminal is closed, the service leaves files behind.',
     ],
   ],
+  'tools/cli/npm-command.ts': [
+    [
+      '.filter(isTaken)',
+      '.filter(() => false)',
+      'npm run token --stack PlantStore prints a token of the local service.',
+    ],
+    ['.trim() !== value', ".trim() !== ''", 'A setting in ~/.npmrc, such as scope, stops npm run token.'],
+  ],
   'tools/cli/operation-options.ts': [
     ["integer.', BigInt)", "integer.', (text) => BigInt(Number(text)))", 'A large id is rounded.'],
     ['const value = parseJson(text)', 'const value = JSON.parse(text)', 'A large id in a list is rounded.'],

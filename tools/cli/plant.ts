@@ -2,19 +2,19 @@
  * `npm run -s plant -- create --id 7 --name Ann` calls createPlant of the running local service, of a deployed stack
  * (`--stack`), or of the service at `--url`. Each operation has a command, and `import` adds the plants in a file.
  */
-import { Command } from 'commander';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
 import type { Outcome } from '../../packages/client/call.ts';
 import { toJson } from '../../packages/client/json.ts';
 import { matching, printable, runCommand } from '../start/terminal.ts';
 import { connect, explain } from './connection.ts';
 import { importPlants } from './import-plants.ts';
+import { NpmCommand } from './npm-command.ts';
 import { addOptions, commandName } from './operation-options.ts';
 
 const url = matching(/^https?:\/\/./, 'It must be a URL such as https://host.example', String);
 const lineNumber = matching(/^[1-9]\d{0,14}$/, 'It must be the number of a line, from 1.', Number);
 
-const program = new Command('npm run -s plant --')
+const program = new NpmCommand('npm run -s plant --')
   .description('Calls the operations of the running local service, or of the one that --stack or --url names.')
   .option('--stack <name>', 'a deployed stack, such as PlantStore: gets the address and tokens from AWS')
   .option('--url <url>', 'the service to use instead of the local one; needs an access token', url)

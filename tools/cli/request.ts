@@ -2,14 +2,14 @@
  * `npm run -s request -- <id>` prints what the running local service did with one request. With `--stack PlantStore`,
  * the command prints what the logs of that deployed stack say about the request.
  */
-import { Command } from 'commander';
 import { matching, runCommand } from '../start/terminal.ts';
+import { NpmCommand } from './npm-command.ts';
 import { describeDeployed, describeLocal } from './traced-request.ts';
 
 const requestId = matching(/^[\w+/=-]+$/, 'It must be the header apigw-requestid of a response.', String);
 const dayCount = matching(/^[1-9]\d{0,3}$/, 'The number of days must be a whole number from 1 to 9999.', Number);
 
-const command = new Command('npm run -s request --')
+const command = new NpmCommand('npm run -s request --')
   .description('Prints what is known of one request: its response, and what was logged for it.')
   .argument(
     '<id>',

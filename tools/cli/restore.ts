@@ -3,15 +3,15 @@
  * <TableName>. Items that <TableName> already has stay unchanged.
  */
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
-import { Command } from 'commander';
 import { matching, runCommand } from '../start/terminal.ts';
 import { explain } from './aws.ts';
+import { NpmCommand } from './npm-command.ts';
 import { Progress } from './progress.ts';
 import { checkTables, restoreItems, type Tables } from './restore-items.ts';
 
 const tableName = matching(/^[\w.-]{3,255}$/, 'It must be the name of a table.', String);
 
-const command: Command = new Command('npm run -s restore --')
+const command: NpmCommand = new NpmCommand('npm run -s restore --')
   .description('Copies what another DynamoDB table lacks. It changes and deletes nothing: run it again if it stops.')
   .option('--from <table>', 'the restored table', tableName)
   .option('--to <table>', 'the table that gets what it lacks, such as the output TableName', tableName)

@@ -2,13 +2,13 @@
  * `npm run -s stack-trace < line.json` prints lines of a function's log, with stack traces that point to the sources.
  */
 import { text } from 'node:stream/consumers';
-import { Command } from 'commander';
 import { hasPlaces, inSources, prebuildBundles, takeStacks } from '../start/bundles.ts';
 import { matching, printable, runCommand } from '../start/terminal.ts';
+import { NpmCommand } from './npm-command.ts';
 
 const hash = matching(/^[0-9a-f]{64}$/, 'It must be a SHA-256 hash: 64 hexadecimal digits.', String);
 
-const { bundle } = new Command('npm run -s stack-trace --')
+const { bundle } = new NpmCommand('npm run -s stack-trace --')
   .description("Prints lines of a function's log, or a stack trace, from stdin, with the lines of the sources.")
   .option('--bundle <sha256>', 'the bundle that ran, if the lines do not name it', hash)
   .showHelpAfterError('See: npm run -s stack-trace -- --help')

@@ -2,13 +2,13 @@
  * `npm run -s token` prints an access token for the running local service to standard output, and nothing else there.
  * With `--stack PlantStore`, the command prints a token for that deployed stack.
  */
-import { Command } from 'commander';
 import { fetchToken, readSession } from '../start/session.ts';
 import { dataFolder } from '../start/settings.ts';
 import { printable, runCommand } from '../start/terminal.ts';
 import { fetchDeployedToken, readDeployedIssuer } from './deployed-issuer.ts';
+import { NpmCommand } from './npm-command.ts';
 
-const { stack, scope } = new Command('npm run -s token --')
+const { stack, scope } = new NpmCommand('npm run -s token --')
   .description('Prints an access token for the running local service, or for a stack in the AWS account.')
   .option('--stack <name>', 'the name of a deployed stack, such as PlantStore')
   .option('--scope <scope>', 'the scopes to ask for, separated by spaces (default: all scopes of the contract)')

@@ -7,8 +7,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
-import { Command } from 'commander';
 import { breaksOf, readContract, readReleases } from '../../packages/contract/compatibility.ts';
+import { NpmCommand } from '../cli/npm-command.ts';
 import { matching, messageOf, printable } from '../start/terminal.ts';
 import { findPermissions, findRoutes } from './diff/access.ts';
 import { findLosses } from './diff/loss.ts';
@@ -33,7 +33,7 @@ const collect = (pattern: RegExp, form: string) => {
 const rule = collect(new RegExp(`^(?:${allowable.join('|')})$`), allowable.join(' or '));
 const setting = collect(/^[^=]+=/, 'a key and a value, such as stage=dev');
 
-const command = new Command('npm run diff --')
+const command = new NpmCommand('npm run diff --')
   .description('Shows what a deployment of the working tree would change, and fails if a rule for changes forbids it.')
   .argument('[ref]', 'the commit that is deployed (default: the last one that this branch shares with main)')
   .option('--allow <rule>', `allow more permissions, or new routes (${allowable.join(', ')}; repeatable)`, rule, [])

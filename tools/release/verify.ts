@@ -1,14 +1,14 @@
 /** `npm run -s verify -- --stack PlantStore` says whether a deployed stack's functions run the code in this folder. */
 import { execFileSync } from 'node:child_process';
 import { Lambda } from '@aws-sdk/client-lambda';
-import { Command } from 'commander';
 import { unzipSync } from 'fflate';
 import { bundle, listDevEntries, listEntries } from '../../infra/bundling.ts';
 import { explain, listResources, orExplain } from '../cli/aws.ts';
+import { NpmCommand } from '../cli/npm-command.ts';
 import { sha256Of } from '../start/bundles.ts';
 import { printable, runCommand, withoutHash } from '../start/terminal.ts';
 
-const { stack } = new Command('npm run -s verify --')
+const { stack } = new NpmCommand('npm run -s verify --')
   .description('Compares the code that the functions of a deployed stack run with what the files in this folder make.')
   .option('--stack <name>', 'the name of the stack', 'PlantStore')
   .showHelpAfterError('See: npm run -s verify -- --help')

@@ -9,6 +9,18 @@ const inspectorPort = (text: string): number => {
   return Number(text);
 };
 
+/** The options that npm has taken for itself, because there was no `--` before them: npm's environment has them. */
+const takenByNpm = (): string[] => {
+  const { npm_config_watch: watch, npm_config_loglevel: level, npm_config_debug: debug } = process.env;
+  return [
+    ...(watch ? ['--watch'] : []),
+    // npm's own --verbose is short for --loglevel verbose.
+    ...(level === 'verbose' ? ['--verbose'] : []),
+    // The last one: with --debug 9230, npm leaves the port to us as the first argument.
+    ...(debug ? [debug === 'true' ? '--debug' : `--debug=${debug}`] : []),
+  ];
+};
+
 /**
  * Reads the command line. With `--help`, or if the command line is invalid, prints help or an error message, and exits.
  */
@@ -27,7 +39,7 @@ Settings are environment variables, as in PORT=3001 npm start:
   AWS_ENDPOINT_URL_DYNAMODB  the store to use instead of the built-in one`,
     )
     .showHelpAfterError('See: npm start -- --help')
-    .parse()
+    .parse(process.argv.toSpliced(2, 0, ...takenByNpm()))
     .opts<{ debug?: number | true; watch?: true; verbose?: true }>();
   return { ...others, debug: debug === true ? 9229 : debug };
 };

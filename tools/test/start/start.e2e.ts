@@ -41,8 +41,10 @@ test('npm start prints a command that stores a plant, keeps plants and tokens af
   await expect(fetch(first.url)).rejects.toThrow();
   idle.destroy();
 
-  const second = home.begin('npm', 'start');
+  // npm takes this option for itself, because there is no -- before it.
+  const second = home.begin('npm', 'start', '--watch');
   await until(() => second.output().includes('Ctrl-C'));
+  expect(second.output()).toContain('are served without a restart');
   const later = readSession(home.folder);
   expect(await post(later.url, bodyOf(id, otherContent), token), 'status').toBe(409);
   second.child.stdout.destroy();
