@@ -68,8 +68,8 @@ export type Emulator = {
   invoke: (functionName: string, event: unknown) => Promise<Outcome>;
   /**
    * Replaces a function's code with the code in `folder`, and sets these environment variables. Requests in progress
-   * finish with the old code; later ones use the new code. Rejects with the reason if the new code cannot be loaded; the
-   * function then keeps the old code and variables.
+   * finish with the old code; later ones use the new code. Rejects with the reason if the new code cannot be loaded:
+   * the function then keeps the old code and variables.
    */
   swap: (functionName: string, folder: string, environment?: Record<string, string>) => Promise<void>;
   /**
@@ -123,8 +123,8 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
   started.defer(async () => {
     const closed = once(server, 'close');
     server.close();
-    // A request runs an authorizer and another function, and API Gateway answers after 30 s. Only a client that does not
-    // send or read everything takes longer.
+    // A request runs an authorizer and another function, and API Gateway answers after 30 s. Only a client that does
+    // not send or read everything takes longer.
     const timeouts = versions.stack.functions.map(({ timeout }) => timeout);
     const limit = Math.min(30_000, 2 * Math.max(0, ...timeouts));
     const closeTimer = setTimeout(() => server.closeAllConnections(), limit);

@@ -1,4 +1,4 @@
-/** Tests, in a copy of the project, that generated code that does not fit the contract is generated again before use. */
+/** Tests, in a copy of the project, that code that does not fit the contract is generated again before it is used. */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
