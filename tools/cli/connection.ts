@@ -18,8 +18,9 @@ const addressOf = async ({ url, stack, token }: Target): Promise<{ url: string; 
   if (url !== undefined) return { url, token: givenToken(token) };
   if (stack !== undefined) return addressOfStack(stack, token);
   if (token !== undefined) throw new Error('--token also needs --url or --stack: the service that the token is for.');
-  const session = readSession(dataFolder());
-  return { url: session.url, token: untilRefused(() => fetchToken(session)) };
+  const { url: localUrl } = readSession(dataFolder());
+  // A service that has restarted since then has another client secret.
+  return { url: localUrl, token: untilRefused(() => fetchToken(readSession(dataFolder()))) };
 };
 
 const addressOfStack = async (stack: string, token?: string): Promise<{ url: string; token: Token }> => {
