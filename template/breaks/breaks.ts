@@ -497,9 +497,9 @@ const byFile: Record<string, Row[]> = {
       'After an error in the contract is fixed, only the file of the fix is reloaded.',
     ],
   ],
-  'tools/start/reference.ts': [
-    ["data.replaceAll('<', '\\\\u003c')", 'data', 'Text in the contract can end the script element.'],
-    ['{ ...fields, ...examplesAsText(value) }', 'fields', 'The page rounds the numbers in examples.'],
+  'tools/start/reference/render.ts': [
+    ['/[&<>"]/g', '/[&<>]/g', 'Text in the contract can add an attribute.'],
+    ['html: ({ text }) => htmlOf(text)', 'html: ({ text }) => text', 'Text in the contract can add an element.'],
   ],
   'tools/start/session.ts': [
     ["mode: 0o600, flag: 'wx'", "flag: 'wx'", "Other users may read the client's secret."],

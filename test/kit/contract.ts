@@ -36,7 +36,7 @@ export type Operation = {
 
 export type Contract = {
   openapi: string;
-  info: { version: string };
+  info: { title: string; version: string };
   security: unknown;
   paths: Record<string, Record<string, OperationObject>>;
   components: { schemas: Record<string, object> };

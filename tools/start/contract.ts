@@ -2,15 +2,41 @@
 import { readFile } from 'node:fs/promises';
 import { dataFolder } from './settings.ts';
 
-type Reference = { $ref?: string };
-type WithExamples = { example?: unknown; examples?: Record<string, Reference & { value?: unknown }> };
-type Parameter = Reference & WithExamples & { name: string; in: string; required?: boolean };
-type RequestBody = Reference & { content: Record<string, WithExamples> };
-type Operation = { parameters?: Parameter[]; requestBody?: RequestBody; responses: object };
+/** A JSON Schema. Other keywords than these only describe or limit its values. */
+export type Schema = {
+  type?: string | string[];
+  description?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  allOf?: Schema[];
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  [keyword: string]: unknown;
+};
+/** What has a schema and examples: a parameter, a header, or a body. */
+export type Described = {
+  description?: string;
+  required?: boolean;
+  schema?: Schema;
+  example?: unknown;
+  examples?: Record<string, { summary?: string; value?: unknown }>;
+};
+export type Body = { description?: string; content?: Record<string, Described> };
+export type Operation = {
+  operationId?: string;
+  summary?: string;
+  description?: string;
+  deprecated?: boolean;
+  parameters?: (Described & { name: string; in: string })[];
+  requestBody?: Body;
+  responses: Record<string, Body & { headers?: Record<string, Described> }>;
+};
 
 export type Contract = {
+  info?: { title: string; version: string; description?: string };
   paths: Record<string, Record<string, unknown>>;
-  components?: { parameters?: Record<string, unknown>; requestBodies?: object; examples?: object };
+  components?: object;
 };
 
 /** Reads the contract. Integers become bigints, so that the digits of an example beyond ±2^53 do not change. */
@@ -33,53 +59,72 @@ export type ExampleRequest = { method: string; path: string; body?: string };
  * an example is missing, or if the request needs a query parameter or a header.
  */
 export const exampleRequest = (contract: Contract): ExampleRequest | undefined => {
-  const operations = Object.entries(contract.paths).flatMap(([path, item]) =>
-    Object.entries(item)
-      .filter(isOperation)
-      .map(([method, operation]) => ({ ...operation, path, method, shared: item['parameters'] ?? [] })),
-  );
+  const operations = operationsOf(contract);
   const chosen = operations.find(({ requestBody }) => requestBody !== undefined) ?? operations[0];
   if (chosen === undefined) return undefined;
-  const { path, method, shared, parameters: own = [], requestBody } = chosen;
-  const parameters = [...(shared as Parameter[]), ...own].map((each) => resolve(contract, each));
+  const { path, method, parameters, requestBody } = chosen;
   const inPath = parameters.filter((each) => each.in === 'path');
-  const values = Object.fromEntries(inPath.map((each) => [each.name, exampleOf(contract, each)]));
-  const content = requestBody && resolve(contract, requestBody).content['application/json'];
-  const body = content && exampleOf(contract, content);
+  const values = Object.fromEntries(inPath.map((each) => [each.name, examplesOf(each)[0]?.value]));
+  const content = requestBody?.content?.['application/json'];
+  const body = content && examplesOf(content)[0]?.value;
   const needsMore = parameters.some((each) => each.required && each.in !== 'path');
   if (needsMore || Object.values(values).includes(undefined)) return undefined;
   if (requestBody && body === undefined) return undefined;
   return {
-    method: method.toUpperCase(),
+    method,
     path: path.replaceAll(/\{(.*?)\}/g, (_, name) => encodeURIComponent(String(values[name]))),
     ...(body !== undefined && { body: toJson(body) }),
   };
 };
 
+/** Lists the operations, each with its path, its method, and the parameters of its path. Follows all references. */
+export const operationsOf = (contract: Contract) =>
+  Object.entries(inlined(contract, contract.paths) as Contract['paths']).flatMap(([path, item]) =>
+    Object.entries(item)
+      .filter(isOperation)
+      .map(([method, operation]) => ({
+        ...operation,
+        path,
+        method: method.toUpperCase(),
+        parameters: [(item['parameters'] ?? []) as [], operation.parameters ?? []].flat(),
+      })),
+  );
+
 /** Tells operations from the other keys of a path item, such as `summary`. */
 const isOperation = (entry: [string, unknown]): entry is [string, Operation] => 'responses' in Object(entry[1]);
 
-const exampleOf = (contract: Contract, { example, examples = {} }: WithExamples): unknown => {
-  const [first = {}] = Object.values(examples);
-  return example ?? resolve(contract, first).value;
+/** Replaces each reference in a part of the contract with what it refers to. */
+const inlined = (contract: Contract, value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map((each) => inlined(contract, each));
+  if (!(value instanceof Object)) return value;
+  const { $ref, ...fields } = value as { $ref?: string };
+  const own = Object.entries(fields).map(([key, field]) => [key, inlined(contract, field)]);
+  const keys = $ref?.split('/').slice(1);
+  const target = keys?.reduce<unknown>((part, key) => Reflect.get(Object(part), key), contract);
+  return { ...Object(inlined(contract, target)), ...Object.fromEntries(own) };
 };
 
-const resolve = <T extends Reference>(contract: Contract, value: T): T => {
-  if (value.$ref === undefined) return value;
-  const keys = value.$ref.split('/').slice(1);
-  return resolve(contract, keys.reduce<unknown>((part, key) => Reflect.get(Object(part), key), contract) as T);
-};
+/** Lists the examples of a parameter or a body. */
+export const examplesOf = ({ example, examples = {} }: Described) =>
+  example === undefined
+    ? Object.entries(examples).map(([name, { summary = name, value }]) => ({ name, summary, value }))
+    : [{ name: 'example', summary: 'example', value: example }];
+
+/** Quotes a text for POSIX shells and zsh. */
+const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** Returns a shell command that prints an access token. It works on this machine, in any folder. */
+export const tokenCommand = (): string =>
+  `${process.env['DATA_DIR'] ? `DATA_DIR=${quote(dataFolder())} ` : ''}npm --prefix ${quote(process.cwd())} run -s token`;
 
 /** Returns a curl command that sends the request. It works in POSIX shells and zsh on this machine, in any folder. */
 export const curlLine = (url: string, { method, path, body }: ExampleRequest): string => {
-  const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
-  const dataDir = process.env['DATA_DIR'] ? `DATA_DIR=${quote(dataFolder())} ` : '';
   // -X is needed only if the method is not curl's default, which is POST with a body and GET without one.
   const isUsual = method === (body === undefined ? 'GET' : 'POST');
   const address = /[^\w/:.%-]/.test(path) ? quote(url + path) : url + path;
   return [
     `curl -sSi${isUsual ? '' : ` -X ${method}`} ${address}`,
-    `-H "authorization: Bearer $(${dataDir}npm --prefix ${quote(process.cwd())} run -s token)"`,
+    `-H "authorization: Bearer $(${tokenCommand()})"`,
     ...(body === undefined ? [] : [`-H 'content-type: application/json'`, `-d ${quote(body)}`]),
   ].join(' \\\n  ');
 };

@@ -74,14 +74,13 @@ const file =
  * read the token.
  */
 const page: Source = async (origin, { newToken }) => {
-  const [html, contract, token] = await Promise.all([
-    readFile(new URL('reference/page.html', import.meta.url), 'utf8'),
+  // Import the renderer here, so that `npm start` need not wait for its packages.
+  const [{ render }, contract, token] = await Promise.all([
+    import('./reference/render.ts'),
     contractOf(origin),
     newToken(),
   ]);
-  const data = toJson({ token, contract: forSwaggerUi(contract) });
-  // Escape every `<`, so that no text of the contract can close the script element around the data.
-  return { type: 'text/html', body: html.replace('"DATA"', () => data.replaceAll('<', '\\u003c')) };
+  return { type: 'text/html', body: render(contract, token) };
 };
 
 /** Every path that this module serves. The list is fixed, so that no request can make the service read another file. */
@@ -90,8 +89,7 @@ const sources = new Map<string, Source>([
   ['/docs', page],
   ['/docs/page.css', file('text/css', 'reference/page.css')],
   ['/docs/page.js', file('text/javascript', 'reference/page.js')],
-  ['/docs/swagger-ui.css', file('text/css', '../../node_modules/swagger-ui-dist/swagger-ui.css')],
-  ['/docs/swagger-ui-bundle.js', file('text/javascript', '../../node_modules/swagger-ui-dist/swagger-ui-bundle.js')],
+  ['/docs/token.json', async (_, { newToken }) => ({ type: 'application/json', body: toJson(await newToken()) })],
   ['/docs/requests.json', async (_, { requests }) => ({ type: 'application/json', body: JSON.stringify(requests()) })],
   ['/openapi.json', async (origin) => ({ type: 'application/json', body: toJson(await contractOf(origin)) })],
 ]);
@@ -100,44 +98,3 @@ const contractOf = async (origin: string): Promise<Contract & { servers: object[
   ...(await readContract()),
   servers: [{ url: origin }],
 });
-
-type WithExamples = { in?: string; schema: object; example?: unknown; examples?: Record<string, { value: unknown }> };
-
-/**
- * Returns whether an object of the contract, such as a parameter, has examples beside its schema. `forSwaggerUi`
- * changes only these examples, not those inside the schema.
- */
-const hasExamples = (value: unknown): value is WithExamples =>
-  value instanceof Object && 'schema' in value && ('example' in value || 'examples' in value);
-
-/**
- * Changes the contract for Swagger UI. Examples become text, because Swagger UI would round their numbers. References
- * to parameters become the parameters, because Swagger UI does not follow references in a path's own `parameters`.
- */
-export const forSwaggerUi = (contract: Contract): unknown => {
-  const change = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(change);
-    if (!(value instanceof Object)) return value;
-    const { $ref } = value as { $ref?: string };
-    const [, parameter] = /^#\/components\/parameters\/(.+)$/.exec($ref ?? '') ?? [];
-    if (parameter !== undefined) return change(contract.components?.parameters?.[parameter]);
-    const fields = Object.fromEntries(Object.entries(value).map(([key, field]) => [key, change(field)]));
-    return hasExamples(value) ? { ...fields, ...examplesAsText(value) } : fields;
-  };
-  return change(contract);
-};
-
-const examplesAsText = ({ in: place, example, examples = {} }: WithExamples): Partial<WithExamples> => {
-  const asText = place === undefined ? (each: unknown) => toJson(each, 2) : parameterText;
-  const texts = Object.entries(examples).map(([name, each]) => [name, { ...each, value: asText(each.value) }]);
-  return {
-    ...(example !== undefined && { example: asText(example) }),
-    ...(texts.length > 0 && { examples: Object.fromEntries(texts) }),
-  };
-};
-
-/**
- * A parameter's example as a string. A list becomes a list of strings, because Swagger UI shows an input for each
- * element.
- */
-const parameterText = (value: unknown): unknown => (Array.isArray(value) ? value.map(String) : String(value));

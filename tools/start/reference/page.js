@@ -1,95 +1,158 @@
-/* global SwaggerUIBundle */
-const { token, contract } = JSON.parse(document.getElementById('data').textContent);
+/** Sends the requests of the page at /docs, and shows them as curl and TypeScript. */
+const token = document.querySelector('.token input');
+/** The token that the local service has filled in. After its last second, or a restart, the service refuses it. */
+let issued = token.value;
 
-/**
- * Leaves an example unchanged that is given as text. Without this plugin, Swagger UI would parse the text, which would
- * round an id beyond 2^53.
- */
-const keepExamplesAsText = () => ({
-  afterLoad() {
-    const { getSampleSchema } = this.fn;
-    this.fn.getSampleSchema = (schema, contentType, config, example) =>
-      typeof example === 'string' ? example : getSampleSchema(schema, contentType, config, example);
-  },
-});
+/** Returns the parameters of a form that have a value: each with its place, its type and its texts. */
+const parametersOf = (form) =>
+  [...form.querySelectorAll('[data-in]')]
+    .filter(({ value }) => value !== '')
+    .map(({ name, value, tagName, dataset }) => ({
+      name,
+      place: dataset.in,
+      type: dataset.type,
+      isList: tagName === 'TEXTAREA',
+      texts: tagName === 'TEXTAREA' ? value.split('\n') : [value],
+    }));
 
-/** Swagger UI has a dark mode, which the class `dark-mode` turns on. */
-const dark = matchMedia('(prefers-color-scheme: dark)');
-const followSystem = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
-dark.addEventListener('change', followSystem);
-followSystem();
-
-/** The names that screen readers get for elements to which Swagger UI gives none. */
-const names = {
-  '#servers': 'Server',
-  '.examples-select-element': 'Example',
-  '.body-param__text': 'Request body',
-};
-
-/** The selectors of long texts, each with the label of the button that shows the text. */
-const folded = {
-  '.info__description': 'About this API',
-  '.opblock-description-wrapper > .opblock-description': 'About this operation',
-  '.opblock-section-request-body .opblock-description-wrapper > .renderedMarkdown': 'About the body',
-  '.opblock-section-request-body .opblock-description-wrapper > div > .renderedMarkdown': 'About the body',
-  '.responses-table:not(.live-responses-table)': 'All statuses',
-};
-
-/**
- * Hides an element, or a part of it, by setting the attribute `data-folded` (see page.css), and adds a button that
- * shows it again.
- */
-const fold = (element, words) => {
-  if (element.dataset.hasButton) return;
-  element.dataset.hasButton = 'true';
-  const button = document.createElement('button');
-  button.className = 'fold';
-  button.type = 'button';
-  button.textContent = words;
-  const show = (shown) => {
-    element.toggleAttribute('data-folded', !shown);
-    button.setAttribute('aria-expanded', String(shown));
+const requestOf = (form) => {
+  const parameters = parametersOf(form);
+  const at = (place) =>
+    parameters.filter((each) => each.place === place).flatMap(({ name, texts }) => texts.map((text) => [name, text]));
+  const values = Object.fromEntries(at('path'));
+  const path = form.dataset.path.replaceAll(/\{(.*?)\}/g, (_, name) => encodeURIComponent(values[name] ?? ''));
+  const query = at('query').map((pair) => pair.map(encodeURIComponent).join('='));
+  const body = form.querySelector('.sent')?.value || undefined;
+  return {
+    method: form.dataset.method,
+    url: location.origin + path + (query.length > 0 ? `?${query.join('&')}` : ''),
+    headers: [
+      ...at('header'),
+      ...(token.value ? [['authorization', `Bearer ${token.value}`]] : []),
+      ...(body ? [['content-type', 'application/json']] : []),
+    ],
+    body,
   };
-  button.addEventListener('click', () => show(element.hasAttribute('data-folded')));
-  show(false);
-  // Put the button for the table of statuses below that table: Swagger UI inserts the response directly above the
-  // table, so it would separate the table from a button above it.
-  if (element.matches('table')) element.after(button);
-  else element.before(button);
 };
 
-/**
- * The operation whose response the page keeps in view, by scrolling repeatedly: Swagger UI draws a response in steps.
- */
-let executed;
+const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
-const adjust = () => {
-  for (const [selector, name] of Object.entries(names))
-    for (const element of document.querySelectorAll(selector)) element.setAttribute('aria-label', name);
-  // Make code blocks focusable, because the keyboard can scroll only an element that has the focus.
-  for (const element of document.querySelectorAll('.curl, .microlight')) element.tabIndex = 0;
-  for (const [selector, words] of Object.entries(folded))
-    for (const element of document.querySelectorAll(selector)) fold(element, words);
-  const response = executed?.querySelector('.live-responses-table');
-  if (!executed?.querySelector('.loading-container')) response?.scrollIntoView({ block: 'nearest' });
+const curlOf = ({ method, url, headers, body }) => {
+  // The command gets a new token each time. A token that somebody typed is in the command itself.
+  const isIssued = token.value === issued;
+  const option = ([name, value]) =>
+    name === 'authorization' && isIssued ? `"${name}: Bearer $(${token.dataset.command})"` : quote(`${name}: ${value}`);
+  return [
+    `curl -sSi -X ${method} ${quote(url)}`,
+    ...headers.map((header) => `-H ${option(header)}`),
+    ...(body ? [`--data-raw ${quote(body)}`] : []),
+  ].join(' \\\n  ');
 };
 
-const reference = document.getElementById('reference');
-new MutationObserver(adjust).observe(reference, { childList: true, subtree: true });
-reference.addEventListener('click', ({ target }) => {
-  executed = target.closest('.execute')?.closest('.opblock');
-});
-reference.addEventListener('input', () => {
-  executed = undefined;
-});
+/** Writes JSON as TypeScript, in which an integer that a number would round is a bigint. */
+const literalOf = (json) =>
+  json.replaceAll(/"(?:\\.|[^"\\])*"|-?\d[\d.eE+-]*/g, (part) =>
+    /^-?\d+$/.test(part) && !Number.isSafeInteger(Number(part)) ? `${part}n` : part,
+  );
 
-const ui = SwaggerUIBundle({
-  dom_id: '#reference',
-  spec: contract,
-  plugins: [keepExamplesAsText],
-  docExpansion: 'full',
-  tryItOutEnabled: true,
-  // Do not send the contract to Swagger's online validator.
-  validatorUrl: null,
-  onComplete: () => ui.preauthorizeApiKey('bearerAuth', token),
-});
+const typeScriptOf = (form, { body }) => {
+  const { id } = form.dataset;
+  const parameters = parametersOf(form).map(({ name, type, isList, texts }) => {
+    const values = texts.map((text) => (type === 'string' ? JSON.stringify(text) : literalOf(text))).join(', ');
+    return `${JSON.stringify(name)}: ${isList ? `[${values}]` : values}`;
+  });
+  const hasParameters = form.querySelector('[data-in]') !== null;
+  const values = [...(hasParameters ? [`{ ${parameters.join(', ')} }`] : []), ...(body ? [literalOf(body)] : [])];
+  return `import { createPlantStoreClient } from 'plant-store-client';
+
+const token = process.env.ACCESS_TOKEN ?? '';
+const { ${id} } = createPlantStoreClient({ baseUrl: '${location.origin}', token });
+console.log(await ${id}(${values.join(', ')}));`;
+};
+
+const showSnippets = (form) => {
+  const request = requestOf(form);
+  const texts = { curl: curlOf(request), TypeScript: typeScriptOf(form, request) };
+  for (const snippet of form.querySelectorAll('.snippet')) {
+    const code = snippet.querySelector('pre');
+    const { language } = code.dataset;
+    code.textContent = texts[language];
+    snippet.querySelector('button').textContent = `Copy ${language}`;
+  }
+};
+
+/** Indents JSON without rounding its numbers. Leaves text as it is that is not JSON, or if the browser cannot do it. */
+const indented = (text) => {
+  try {
+    const exact = (_, value, { source }) => (typeof value === 'number' ? JSON.rawJSON(source) : value);
+    return JSON.stringify(JSON.parse(text, exact), null, 2);
+  } catch {
+    return text;
+  }
+};
+
+/** Sends the request of a form. If the token that the service filled in is refused, gets a new one and sends again. */
+const send = async (form) => {
+  const { url, ...request } = requestOf(form);
+  const response = await fetch(url, request);
+  if (response.status !== 403 || token.value !== issued) return response;
+  const answer = await fetch('/docs/token.json');
+  issued = token.value = await answer.json();
+  return fetch(url, { ...request, headers: requestOf(form).headers });
+};
+
+const submit = async (form) => {
+  const status = form.querySelector('output');
+  const [answer, headers] = form.querySelectorAll('.answer, .headers');
+  const show = (kind, words, body) => {
+    status.className = kind;
+    status.textContent = words;
+    answer.textContent = body;
+    answer.hidden = body === '';
+    headers.parentElement.hidden = true;
+  };
+  show('', 'Sending …', '');
+  try {
+    const response = await send(form);
+    const text = await response.text();
+    const documented = form.parentElement.querySelector(`[data-status="${response.status}"] > summary`)?.textContent;
+    const words = documented ?? `${response.status} ${response.statusText}: This status is not in the contract.`;
+    show(`s${String(response.status)[0]}`, words, text === '' ? 'The response has no body.' : indented(text));
+    headers.textContent = [...response.headers].map(([name, value]) => `${name}: ${value}`).join('\n');
+    headers.parentElement.hidden = false;
+  } catch (error) {
+    const isUp = await fetch('/docs/page.js').catch(() => undefined);
+    const why = isUp ? error.message : 'the service is down. To start it, run: npm start';
+    show('s5', `No response: ${why}`, '');
+  }
+  for (const each of [answer, status]) each.scrollIntoView({ block: 'nearest' });
+};
+
+for (const form of document.forms) {
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    submit(form);
+  });
+  form.addEventListener('input', ({ target }) => {
+    if (target.matches('select')) form.querySelector('.sent').value = target.value;
+  });
+  form.addEventListener('click', async ({ target }) => {
+    if (!target.matches('.snippet button')) return;
+    await navigator.clipboard.writeText(target.parentElement.querySelector('pre').textContent);
+    target.textContent = 'Copied';
+  });
+}
+
+const showAllSnippets = () => {
+  for (const form of document.forms) showSnippets(form);
+};
+document.addEventListener('input', showAllSnippets);
+showAllSnippets();
+
+/** Opens the operation to which a link of the index, or the page's address, leads. */
+const open = ({ hash }) => {
+  const summary = document.querySelector(`summary[id="${hash.slice(1)}"]`);
+  if (summary !== null) summary.parentElement.open = true;
+};
+for (const link of document.querySelectorAll('nav a')) link.addEventListener('click', () => open(link));
+open(location);

@@ -6,12 +6,12 @@ import { createServer } from 'node:http';
 import axe, { type AxeResults } from 'axe-core';
 import { build } from 'esbuild';
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { operations as generated } from '../../../functions/generated/contract.ts';
 import { errors } from '../../../functions/http/errors.ts';
-import { toJson } from '../../../packages/client/json.ts';
+import { parseJson } from '../../../packages/client/json.ts';
 import { closeServer, listen } from '../../../packages/emulator/servers.ts';
-import { operations } from '../../../test/kit/contract.ts';
+import { contract, operations } from '../../../test/kit/contract.ts';
 import {
   bodyOf,
   type Content,
@@ -22,9 +22,10 @@ import {
   responseTo,
   tableKey,
 } from '../../../test/kit/example.ts';
-import { type LocalService, startLocalService, temporaryFolder } from '../../../test/kit/local-service.ts';
+import { type LocalService, run, startLocalService, temporaryFolder } from '../../../test/kit/local-service.ts';
 import { type PlantsStore, startPlantsStore } from '../../../test/kit/plants-store.ts';
 import { readContract } from '../../start/contract.ts';
+import { render } from '../../start/reference/render.ts';
 import { fetchToken, readSession } from '../../start/session.ts';
 
 const { method, path } = generated.createPlant;
@@ -36,7 +37,8 @@ const examples = Object.entries<{ value: Content }>(requestBody.content['applica
 ) as [{ name: string; id: string }];
 
 const desktop = { width: 1280, height: 800 };
-const phone = { width: 360, height: 800 };
+/** A phone that shows its keyboard, so that a response below the request is out of view until the page scrolls. */
+const phone = { width: 360, height: 340 };
 
 const cleanUp: (() => unknown)[] = [];
 let store: PlantsStore;
@@ -46,8 +48,8 @@ let token: string;
 /** The origin that `allowOrigins` names. */
 let shop: string;
 let browser: Browser;
-/** All tests share one page, because loading a page takes two seconds. `complaints` are its errors and warnings. */
 let page: Page;
+/** The errors and warnings of `page`. */
 const complaints: string[] = [];
 
 beforeAll(async () => {
@@ -71,15 +73,15 @@ beforeAll(async () => {
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });
   page.on('pageerror', ({ message }) => complaints.push(message));
+});
+beforeEach(async () => {
   await page.goto(`${url}/docs`);
-  await page.locator('.execute').last().waitFor();
+  await openAll();
 });
 afterEach(async () => {
+  await page.unrouteAll();
   await page.setViewportSize(desktop);
-  await page.emulateMedia({ colorScheme: 'light' });
-  // Select the example by its name: after a test has typed a body, the first option is that body, not an example.
-  await createPlant().locator(requestExamples).selectOption(examples[0].name);
-  for (const { id } of operations) await clearResponse(blockOf(id));
+  await page.emulateMedia({ colorScheme: 'light', media: 'screen' });
 });
 afterAll(async () => {
   for (const undo of cleanUp.reverse()) await undo();
@@ -115,106 +117,192 @@ const servePage = async (): Promise<string> => {
   return `http://127.0.0.1:${await listen(server, 0)}`;
 };
 
-const requestExamples = '.opblock-section-request-body .examples-select select';
-
 /** Returns the part of the page that shows an operation. */
-const blockOf = (operationId: string): Locator => page.locator(`.opblock[id$="-${operationId}"]`);
+const blockOf = (id: string): Locator => page.locator('.operation', { has: page.locator(`#${id}`) });
 const createPlant = (): Locator => blockOf('createPlant');
 
-const clearResponse = async (block: Locator): Promise<void> => {
-  const clear = block.locator('.btn-clear');
-  if (await clear.isVisible()) await clear.click();
-};
+/** Opens the operations, which are closed if there are several. */
+const openAll = () => page.evaluate(`for (const each of document.querySelectorAll('.operation')) each.open = true`);
+
+const sendButton = (block: Locator): Locator => block.getByRole('button', { name: 'Send' });
 
 /** Sends a request with `body`, or else with what the page has filled in. @returns the response that the page shows */
 const execute = async (block: Locator, body?: string) => {
-  await clearResponse(block);
-  if (body !== undefined) await block.locator('textarea').fill(body);
-  await block.locator('.execute').click();
-  const response = block.locator('.live-responses-table .response');
-  const status = Number(await response.locator('.response-col_status').first().innerText());
-  // If the response has no body, the page has no .highlight-code element, and `text` is undefined.
-  const [text] = await response.locator('.highlight-code').first().allInnerTexts();
-  return { status, body: text && JSON.parse(text) };
+  if (body !== undefined) await block.getByLabel('Body').fill(body);
+  await sendButton(block).click();
+  return responseIn(block);
 };
 
-/** Returns the response to a plant as the page shows it. Swagger UI rounds numbers. */
-const shownFor = (id: string, fields = content): unknown => JSON.parse(toJson(responseTo(id, fields)) ?? '');
+/** Waits for a response. @returns its status in words, and its body */
+const responseIn = async (block: Locator): Promise<{ status: string; text: string }> => {
+  const status = block.locator('output');
+  await expect.poll(() => status.innerText()).not.toMatch(/^(Nothing|Sending)/);
+  return { status: await status.innerText(), text: (await block.locator('.answer').textContent()) ?? '' };
+};
 
 test('the reference page shows every operation and that it is on this machine only, and one click adds a plant', async () => {
-  expect(await page.title()).toBe('Plant Store API');
-  expect(await page.locator('.notice').innerText()).toContain('on your machine only');
-  const shown = await page.locator('.opblock-summary').allInnerTexts();
-  expect(shown.map((text) => text.split(/\s+/, 2).join(' '))).toEqual(operations.map(({ routeKey }) => routeKey));
+  expect(await page.title()).toBe(`${contract.info.title} API`);
+  expect(await page.locator('header').innerText()).toContain('on your machine only');
+  const shown = await page.locator('.operation > summary').allInnerTexts();
+  expect(shown.map((text) => text.trim().split(/\s+/, 2).join(' '))).toEqual(
+    operations.map(({ routeKey }) => routeKey),
+  );
   const [{ id }] = examples;
-  expect(await execute(createPlant())).toMatchObject({ status: 200, body: shownFor(id) });
+  const { status, text } = await execute(createPlant());
+  expect(status).toMatch(/^200 OK: /);
+  expect(parseJson(text)).toEqual(responseTo(id, content));
   expect(await store.read(id)).toEqual(itemOf(id));
   expect(complaints).toEqual([]);
 });
 
-test('the reference page sends ids exactly, whether typed or from an example, and shows the error of an invalid plant', async () => {
+test('the reference page sends ids exactly, whether typed or from an example, and shows the error of an invalid or empty body', async () => {
   for (const { name, id } of examples) {
-    await createPlant().locator(requestExamples).selectOption(name);
+    await createPlant().getByLabel('Example').selectOption(name);
     // Several examples may have the same id.
-    expect([200, 409]).toContain((await execute(createPlant())).status);
+    expect((await execute(createPlant())).status).toMatch(/^(200|409) /);
     expect(await store.read(id)).toBeDefined();
   }
   const id = newId();
-  expect(await execute(createPlant(), bodyOf(id))).toMatchObject({ status: 200, body: shownFor(id) });
+  expect((await execute(createPlant(), bodyOf(id))).status).toMatch(/^200 /);
   expect(await store.read(id)).toEqual(itemOf(id));
 
-  const error = { error: errors.notValid.error, message: `${tableKey.name} is required` };
-  expect(await execute(createPlant(), invalidBody)).toEqual({ status: 400, body: error });
+  const { status, text } = await execute(createPlant(), invalidBody);
+  expect(status).toMatch(/^400 Bad Request: /);
+  expect(JSON.parse(text)).toEqual({ error: errors.notValid.error, message: `${tableKey.name} is required` });
+  expect((await execute(createPlant(), '')).text).toContain(errors.notJson.message);
 });
 
-/** Returns the critical and serious accessibility problems that axe finds: for each, axe's rule and the elements. */
-const faultsOf = async (): Promise<[rule: string, elements: string[]][]> => {
-  // Wait until a transition between light and dark mode has ended: axe would otherwise measure colours in the middle.
-  await page.evaluate(
-    'Promise.allSettled(document.getAnimations().map((each) => each instanceof CSSTransition && each.finished))',
+test('the reference page rounds no number of a response, and says so if a response has no body or no documented status', async () => {
+  const answer = (status: number, body: string) => page.route(url + path, (route) => route.fulfill({ status, body }));
+  await answer(200, '[9007199254740993,1e400,-0]');
+  expect((await execute(createPlant())).text).toBe('[\n  9007199254740993,\n  1e400,\n  -0\n]');
+  await answer(418, '');
+  const { status, text } = await execute(createPlant());
+  expect([status, text]).toEqual([expect.stringMatching(/^418 .*not in the contract/), 'The response has no body.']);
+});
+
+test('the reference page gets a new token after a 403 of its own, but not for a typed one, and says why there is no response', async () => {
+  const field = page.getByLabel('Access token');
+  const old = await field.inputValue();
+  await page.route(url + path, (route) => route.fulfill({ status: 403 }), { times: 1 });
+  expect((await execute(createPlant())).status).toMatch(/^(200|409) /);
+  expect(await field.inputValue()).not.toBe(old);
+  await field.fill('a.b.c');
+  expect((await execute(createPlant())).status).toMatch(/^403 Forbidden: /);
+  expect(await field.inputValue()).toBe('a.b.c');
+  await field.fill('\u{1F331}');
+  expect((await execute(createPlant())).status).toMatch(/^No response: .*fetch/);
+  await page.route('**', (route) => route.abort());
+  expect((await execute(createPlant())).status).toContain('the service is down');
+});
+
+test('the reference page copies a curl command and TypeScript that send what is typed', async () => {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  const snippetFor = async (id: string, language: string): Promise<string> => {
+    await createPlant().getByLabel('Body').fill(bodyOf(id));
+    await createPlant()
+      .getByRole('button', { name: `Copy ${language}` })
+      .click();
+    await createPlant().getByRole('button', { name: 'Copied' }).waitFor();
+    return page.evaluate('navigator.clipboard.readText()');
+  };
+  const ids = [newId(), newId()] as const;
+  const { stdout } = await run('sh', ['-c', await snippetFor(ids[0], 'curl')]).ended;
+  expect(stdout).toMatch(/^HTTP\/1.1 200 /);
+  const code = await snippetFor(ids[1], 'TypeScript');
+  const script = code.replace("'plant-store-client'", "'./packages/client/plant-store-client.ts'");
+  const result = await run(process.execPath, ['--input-type=module', '-e', script], { ACCESS_TOKEN: token }).ended;
+  expect(result.stdout).toContain('status: 200');
+  for (const id of ids) expect(await store.read(id)).toEqual(itemOf(id));
+});
+
+/** Returns what is in focus: the name of its element and its text. */
+const focused = () => page.evaluate<string>('document.activeElement.tagName + " " + document.activeElement.innerText');
+
+/** Presses the Tab key until a button is in focus. @returns how often */
+const tabTo = async (name: string): Promise<number> => {
+  for (let presses = 1; presses < 30; presses++) {
+    await page.keyboard.press('Tab');
+    if ((await focused()) === `BUTTON ${name}`) return presses;
+  }
+  throw new Error(`No button ${name} within 30 steps`);
+};
+
+test('the reference page, if there are several operations, has an index, closes them, and can be used with the keyboard alone', async () => {
+  const contract = await readContract();
+  const { [path]: item = {} } = contract.paths;
+  const get = { ...Object(item[method.toLowerCase()]), operationId: 'second', requestBody: undefined };
+  const parameter = { name: 'a', in: 'query', example: 'b&c' };
+  const paths = { [path]: { ...item, get: { ...get, parameters: [parameter] } } };
+  await page.route(`${url}/docs`, (route) =>
+    route.fulfill({ body: render({ ...contract, paths }, token), contentType: 'text/html' }),
   );
+  await page.goto(`${url}/docs`);
+  expect(await page.locator('.operation[open]').count()).toBe(0);
+  expect(await faultsOf(), 'of the index').toEqual([]);
+  await page.getByRole('link', { name: `GET ${path}` }).focus();
+  await page.keyboard.press('Enter');
+  await expect.poll(focused).toMatch(/^SUMMARY .*GET/);
+  expect(await page.locator('.operation[open]').count()).toBe(1);
+  expect(await tabTo('Send')).toBe(2);
+  const request = page.waitForRequest((each) => each.method() === 'GET' && each.url().includes('?'));
+  await page.keyboard.press('Enter');
+  expect((await request).url()).toBe(`${url}${path}?a=b%26c`);
+  expect((await responseIn(blockOf('second'))).status).toMatch(/^404 /);
+  expect(await focused()).toBe('BUTTON Send');
+  await page.goto('about:blank');
+  await page.goto(`${url}/docs#second`);
+  expect(await page.locator('.operation[open]').count()).toBe(1);
+});
+
+/** Returns the accessibility problems that axe finds, the minor ones included: for each, axe's rule and the elements. */
+const faultsOf = async (): Promise<[rule: string, elements: string[]][]> => {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<AxeResults>('axe.run()');
-  const serious = violations.filter(({ impact }) => impact === 'critical' || impact === 'serious');
-  return serious.map(({ id, nodes }) => [id, nodes.map(({ target }) => target.join(' '))]);
+  return violations.map(({ id, nodes }) => [id, nodes.map(({ target }) => target.join(' '))]);
 };
 
 test.each([
-  ['a desktop in light mode', desktop, 'light', 'rgba(0, 0, 0, 0)'],
-  ['a phone in dark mode', phone, 'dark', 'rgb(28, 32, 34)'],
+  ['a desktop', desktop, 'light', 'rgb(255, 255, 255)'],
+  ['a phone', phone, 'light', 'rgb(255, 255, 255)'],
+  ['a desktop in dark mode', desktop, 'dark', 'rgb(22, 25, 29)'],
+  ['a phone in dark mode', phone, 'dark', 'rgb(22, 25, 29)'],
 ] as const)(
-  'the reference page, on %s, shows the response, fits the width, and has no serious accessibility problem',
+  'the reference page, on %s, shows the response in view, beside the request if wide, and has no accessibility problem',
   async (_, viewport, colorScheme, colour) => {
     await page.setViewportSize(viewport);
     await page.emulateMedia({ colorScheme });
-    const background = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
-    await expect.poll(background).toBe(colour);
+    expect(await page.evaluate('getComputedStyle(document.documentElement).backgroundColor')).toBe(colour);
     expect(await faultsOf(), 'before a request').toEqual([]);
     await execute(createPlant());
-    await expect
-      .poll(async () => {
-        const { y = -1, height = 0 } = (await createPlant().locator('.live-responses-table').boundingBox()) ?? {};
-        return y >= 0 && y + height <= viewport.height;
-      })
-      .toBe(true);
+    const [request, response] = await Promise.all([
+      createPlant().locator('.sent').boundingBox(),
+      createPlant().locator('.answer').boundingBox(),
+    ]);
+    if (request === null || response === null) throw new Error('The request or the response is not visible');
+    expect(response.y >= 0 && response.y + response.height <= viewport.height, 'in view').toBe(true);
+    expect(response.x > request.x + request.width, 'beside').toBe(viewport === desktop);
+    await page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`);
     expect(await page.evaluate('document.documentElement.scrollWidth'), 'width').toBe(viewport.width);
-    const unfold = page.locator('.fold');
-    for (const button of await unfold.all()) await button.click();
-    expect(await faultsOf(), 'after a request, with all texts').toEqual([]);
-    for (const button of await unfold.all()) await button.click();
+    expect(await faultsOf(), 'after a request, with everything open').toEqual([]);
   },
 );
 
+test('the reference page prints what is folded, and not the token', async () => {
+  const example = createPlant().locator('.status pre').first();
+  expect(await example.isVisible()).toBe(false);
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+  expect(await example.isVisible()).toBe(true);
+  expect(await page.getByLabel('Access token').isVisible()).toBe(false);
+});
+
 test.each(operations)(
-  'the reference page, for $routeKey, gets a documented status for the example, and shows all statuses only after a click',
+  'the reference page, for $routeKey, lists all statuses, and gets one of them for the example',
   async ({ id, responses }) => {
-    const { status } = await execute(blockOf(id));
-    expect(responses.map((each) => each.status)).toContain(status);
-    expect([400, 401, 403, 415], 'statuses of invalid requests').not.toContain(status);
-    const shown = blockOf(id).locator('.responses-table:not(.live-responses-table) .response:visible');
-    expect(await shown.count(), 'statuses').toBe(1);
-    await blockOf(id).getByRole('button', { name: 'All statuses' }).click();
-    expect(await shown.count(), 'statuses').toBe(responses.length);
+    const [status] = (await execute(blockOf(id))).status.split(' ');
+    expect(responses.map((each) => each.status)).toContain(Number(status));
+    expect(['400', '401', '403', '415'], 'statuses of invalid requests').not.toContain(status);
+    expect(await blockOf(id).locator('.status:visible').count(), 'statuses').toBe(responses.length);
   },
 );
 

@@ -6,7 +6,8 @@ import { gateway } from '../../../packages/emulator/gateway/server.ts';
 import { contract } from '../../../test/kit/contract.ts';
 import { startServer } from '../../../test/kit/servers.ts';
 import { readContract, toJson } from '../../start/contract.ts';
-import { forSwaggerUi, referencePage } from '../../start/reference.ts';
+import { render } from '../../start/reference/render.ts';
+import { referencePage } from '../../start/reference.ts';
 
 type Answer = { status: number | undefined; headers: IncomingHttpHeaders; body: string };
 
@@ -34,9 +35,6 @@ const start = async (own: Partial<Parameters<typeof referencePage>[0]> = {}) => 
   return { port, ask, tokens: () => tokens };
 };
 
-const dataOf = ({ body }: Answer): { token: string; contract: object } =>
-  JSON.parse(/<script id="data" type="application\/json">(.*)<\/script>/.exec(body)?.[1] ?? '');
-
 const notFound = { status: 404, body: '{"message":"Not Found"}' };
 
 test('GET / redirects to /docs, unless the API has such a route', async () => {
@@ -45,56 +43,78 @@ test('GET / redirects to /docs, unless the API has such a route', async () => {
     expect(await (await start({ routeKeys: () => [route] })).ask('/')).toMatchObject(notFound);
 });
 
-test("GET /docs returns a page that contains the contract, the local service's address and a new token", async () => {
-  const { port, ask } = await start();
+test('GET /docs returns a page that contains the title of the contract and a new token, and GET /docs/token.json another', async () => {
+  const { ask } = await start();
   const first = await ask('/docs');
   expect(first).toMatchObject({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } });
-  expect(first.body).toContain('on your machine only');
-  expect(dataOf(first)).toMatchObject({
-    token: 'token-1',
-    contract: { info: contract.info, servers: [{ url: `http://127.0.0.1:${port}` }] },
-  });
-  expect(dataOf(await ask('/docs?again')).token).toBe('token-2');
+  for (const text of ['on your machine only', contract.info.title, 'token-1']) expect(first.body).toContain(text);
+  expect((await ask('/docs?again')).body).toContain('token-2');
   const { 'content-length': length } = first.headers;
   expect(await ask('/docs', 'HEAD')).toMatchObject({ status: 200, body: '', headers: { 'content-length': length } });
+  expect(await ask('/docs/token.json')).toMatchObject({ status: 200, body: '"token-4"' });
 });
 
-test('the page at /docs contains examples as text, because Swagger UI would round numbers, and parameters instead of a $ref', () => {
-  const schema = { type: 'integer', examples: [1n] };
-  const parameter = { name: 'id', in: 'path', schema };
+/** The page of a contract with one operation, which has everything that the page treats in a way of its own. */
+const pageOf = (operation: object, components = {}): string =>
+  render(
+    { paths: { '/things/{id}': { put: { operationId: 'putThing', responses: {}, ...operation } } }, components },
+    '',
+  );
+
+test('the page at /docs has each example as it is in the contract, without rounding a number', () => {
   const id = 2n ** 53n + 1n;
-  const get = {
-    parameters: [
-      { ...parameter, examples: { one: { value: id }, other: { value: 'Ann' } } },
-      { ...parameter, in: 'query', example: [id, true] },
-    ],
-    requestBody: { content: { 'application/json': { schema, examples: { one: { summary: 'One', value: { id } } } } } },
-  };
-  const parameters = [{ $ref: '#/components/parameters/Id' }] as object;
-  const components = { parameters: { Id: { ...parameter, example: 1n } } };
-  expect(forSwaggerUi({ paths: { '/plants': { parameters, get } }, components })).toMatchObject({
-    paths: {
-      '/plants': {
-        parameters: [{ ...parameter, example: '1' }],
-        get: {
-          parameters: [
-            { ...parameter, examples: { one: { value: '9007199254740993' }, other: { value: 'Ann' } } },
-            { ...parameter, in: 'query', example: ['9007199254740993', 'true'] },
-          ],
-          requestBody: {
-            content: { 'application/json': { examples: { one: { value: '{\n  "id": 9007199254740993\n}' } } } },
-          },
-        },
-      },
+  const items = { type: 'string' };
+  const page = pageOf(
+    {
+      parameters: [
+        { $ref: '#/components/parameters/Id' },
+        { name: 'tag', in: 'query', schema: { type: 'array', items }, example: ['a', 'b & c'] },
+      ],
+      requestBody: { content: { 'application/json': { examples: { one: { value: { id } }, other: { value: 1n } } } } },
+      responses: { 200: { content: { 'application/json': { example: [id] } } } },
     },
-  });
+    { parameters: { Id: { name: 'id', in: 'path', schema: { type: 'integer' }, examples: { big: { value: id } } } } },
+  );
+  expect(page).toContain('<input name="id" data-in="path" data-type="integer" value="9007199254740993" required>');
+  expect(page).toContain('<textarea name="tag" data-in="query" data-type="string" rows="2">a\nb &#38; c</textarea>');
+  expect(page).toMatch(/<textarea class="sent".*>\{\n {2}&#34;id&#34;: 9007199254740993\n\}<\/textarea>/);
+  expect(page).toContain('<option value="1">other</option>');
+  expect(page).toContain('<pre>[\n  9007199254740993\n]</pre>');
+});
+
+test('the page at /docs lists the fields of allOf, anyOf, items and references, with what they accept', () => {
+  const schema = {
+    allOf: [
+      { $ref: '#/components/schemas/Key' },
+      { properties: { tags: { type: 'array', items: { type: 'string' } } } },
+    ],
+  };
+  const Key = { required: ['id'], properties: { id: { type: 'integer', format: 'int64', minimum: 1n } } };
+  const inner = { type: ['array', 'null'], items: { type: 'object', properties: { deep: { type: 'string' } } } };
+  const error = { anyOf: [{ properties: { code: { const: 'x' } } }, { properties: { list: inner } }] };
+  const page = pageOf(
+    {
+      requestBody: { content: { 'application/json': { schema } } },
+      responses: { 400: { description: 'No `id`', content: { 'application/json': { schema: error } } } },
+    },
+    { schemas: { Key } },
+  );
+  const fields = [...page.matchAll(/<dt><code>(.*?)<\/code> <small>(.*?)<\/small>/g)].map(([, ...field]) => field);
+  expect(fields).toEqual([
+    ['id', 'integer, int64, minimum 1, required'],
+    ['tags', 'array, of string'],
+    ['code', 'const &#34;x&#34;'],
+    ['list', 'array or null, of object'],
+    ['deep', 'string'],
+  ]);
+  expect(page).toContain('<b class="s4">400 Bad Request</b>: No <code>id</code></summary>');
 });
 
 test('the page at /docs refers only to files that the local service serves', async () => {
   const { ask } = await start();
   const { body } = await ask('/docs');
   const addresses = [...body.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, address = '']) => address);
-  expect(addresses).toHaveLength(5);
+  expect(addresses).toHaveLength(3);
   for (const address of addresses) expect(await ask(address), address).toMatchObject({ status: 200 });
 });
 
@@ -130,10 +150,16 @@ test.each([
   expect(await ask(path, method)).toMatchObject(notFound);
 });
 
-test('the page at /docs escapes the data in its script element, so that no text can end that element', async () => {
-  const token = '</script><script>alert(1)</script><!--';
-  const { ask } = await start({ newToken: async () => token });
-  const page = await ask('/docs');
-  expect(dataOf(page).token).toBe(token);
-  expect(page.body).not.toContain('alert(1)</script>');
+test('the page at /docs escapes the token and the texts of the contract, so that none can add an element or attribute', async () => {
+  const bad = '" onfocus="alert(1)"><script>alert(1)</script>';
+  const { ask } = await start({ newToken: async () => bad });
+  const texts = {
+    summary: bad,
+    description: `${bad}\n\n${bad}`,
+    parameters: [{ name: bad, in: 'query', example: bad }],
+  };
+  for (const page of [(await ask('/docs')).body, pageOf(texts)]) {
+    expect(page).toContain('alert(1)');
+    expect(page).not.toMatch(/<script>|" onfocus="/);
+  }
 });
