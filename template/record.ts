@@ -89,9 +89,11 @@ try {
   const executablePath =
     process.env['CHROMIUM'] ?? execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim();
   const browser = await chromium.launch({ executablePath });
-  const page = await browser.newPage({ viewport: { width: 1_100, height: 720 } });
+  const page = await browser.newPage({ viewport: { width: 1_100, height: 780 } });
   await page.goto(/http:\S+\/docs/.exec(output)?.[0] ?? '');
-  await page.locator('.opblock').first().waitFor();
+  // The picture shows a request and its response.
+  await page.getByRole('button', { name: 'Send' }).first().click();
+  await page.locator('.answer').first().waitFor();
   await page.screenshot({ path: path.join(images, 'docs.png') });
   await browser.close();
 } finally {
