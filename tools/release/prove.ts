@@ -3,12 +3,12 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { Command } from 'commander';
+import { NpmCommand } from '../cli/npm-command.ts';
 import { matching, printable, runCommand, Stopped } from '../start/terminal.ts';
 import { startIn } from './project-copy.ts';
 import { type Options, prove } from './prove/run.ts';
 
-const options = new Command('npm run prove --')
+const options = new NpmCommand('npm run prove --')
   .description('Deploys two stacks to AWS, tries what only AWS can show, writes a report, and removes both.')
   .requiredOption('--account <id>', 'the AWS account', matching(/^\d{12}$/, 'It must have 12 digits.', String))
   .requiredOption(

@@ -73,7 +73,7 @@ echo "the account may run $(aws lambda get-account-settings --query AccountLimit
 id=$(SHOW=apigw-requestid request | sed 's/.*: //')
 found() {
   npm run -s request -- --stack "$STACK" -- "$id" > "$T/found"
-  grep -q ' 200 ' "$T/found" && grep -q '^Authorizer ' "$T/found" && grep -q "^$CHANGED " "$T/found"
+  grep -q ' 200 ' "$T/found" && grep -q '^ *Authorizer ' "$T/found" && grep -q "^ *$CHANGED " "$T/found"
 }
 late=$(until_true 10 found); cut -c 1-60 "$T/found"; echo "$late"
 
