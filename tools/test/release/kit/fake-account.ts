@@ -247,7 +247,8 @@ export class FakeAccount {
     npm: (option, words) => {
       const stack = () => this.#stack(option('stack'));
       if (words.includes('token')) return `eyJhbGciOiJSUzI1NiJ9.${stack().name}.AAAA`;
-      if (words.includes('request')) return `10:00:00 POST /path 200 12 ms id=\n    Authorizer INFO {}\n    ${changed} INFO {}`;
+      if (words.includes('request'))
+        return `10:00:00 POST /path 200 12 ms id=\n    Authorizer INFO {}\n    ${changed} INFO {}`;
       if (words.includes('verify'))
         return `The stack\n${Object.keys(stack().live)
           .map((each) => `${each} version 1 matches: 00`)
