@@ -7,8 +7,12 @@ import { type Failed, retryableStatuses } from './connection.ts';
 /** A line of the file. `number` counts from 1; `end` is the byte offset after the line and its line break. */
 type Line = { number: number; end: number; bytes: Buffer };
 
-/** What happened to a line. `already there` means that the service had stored the same plant before. */
-export type ImportedLine = Line & ({ outcome: 'new' | 'already there' } | { outcome: 'failed'; failure: Failure });
+/**
+ * What happened to a line. `already there` means that the service had stored the same plant before, and `stored` that
+ * either it had, or an earlier attempt of this import did, whose answer was lost.
+ */
+export type ImportedLine = Line &
+  ({ outcome: 'new' | 'stored' | 'already there' } | { outcome: 'failed'; failure: Failure });
 
 /**
  * Why a line failed. `error` is the service's error number, `gateway` for any other error response, or `not sent` if
@@ -16,7 +20,8 @@ export type ImportedLine = Line & ({ outcome: 'new' | 'already there' } | { outc
  */
 export type Failure = { error: number | string; message: string; requestId?: string | undefined };
 
-export type Create = (plant: object) => Promise<Outcome<unknown, number>>;
+/** `attempts` is the number of requests that the service may have handled: one, if it is not set. */
+export type Create = (plant: object) => Promise<Outcome<unknown, number> & { attempts?: number }>;
 
 /** How many requests may be in progress at the same time: far fewer than the default `burstLimit` of a deployment. */
 const concurrency = 16;
@@ -52,14 +57,16 @@ export const patient = (create: Create, say: (line: string) => void, patience: P
   const { giveUpAfter, retryDelay, signal } = { ...restart, ...patience };
   let state: 'unknown' | 'responds' | 'is silent' = 'unknown';
   return async (plant) => {
+    let attempts = 0;
     for (const started = performance.now(); ; ) {
       const result = await create(plant);
+      attempts += result.attempts ?? 1;
       const isSilent = !result.ok && result.error === 'no answer';
       if (isSilent && state === 'responds')
         say(`The service does not answer (${result.message}). Waiting for up to a minute ...`);
       if (!isSilent) state = 'responds';
       else if (state !== 'unknown') state = 'is silent';
-      if (state !== 'is silent' || performance.now() - started > giveUpAfter) return result;
+      if (state !== 'is silent' || performance.now() - started > giveUpAfter) return { ...result, attempts };
       await pause(retryDelay, undefined, signal && { signal });
     }
   };
@@ -83,8 +90,8 @@ export const importLines = (file: AsyncIterable<Buffer>, create: Create, from = 
       const result = await create(plant).catch(onlyRangeError);
       if (result instanceof RangeError) return failed({ error: 'not sent', message: result.message });
       if (result.ok) {
-        const isRepeated = result.headers.get('idempotent-replayed') === 'true';
-        return { ...line, outcome: isRepeated ? 'already there' : 'new' };
+        if (result.headers.get('idempotent-replayed') !== 'true') return { ...line, outcome: 'new' };
+        return { ...line, outcome: (result.attempts ?? 1) > 1 ? 'stored' : 'already there' };
       }
       const { error, message, requestId } = result;
       const isForAll = error === 'gateway' && !perRequest.includes(result.status);

@@ -58,10 +58,21 @@ export const importPlants = async (given: string, options: Options): Promise<voi
   // One Ctrl-C sends the signal twice, from the terminal and through npm. The second signal changes nothing here.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
-  const progress = new Progress({ new: 0, 'already there': 0, failed: 0 }, input.size);
+  const progress = new Progress({ new: 0, stored: 0, 'already there': 0, failed: 0 }, input.size);
   // The last line whose outcome was counted, in the file's order. Lines after it may have been sent already.
   let last = { number: 0, end: 0 };
-  const send: Create = (plant) => Reflect.apply(client.createPlant, undefined, [plant, { signal: stop.signal }]);
+  const send: Create = async (plant) => {
+    let attempts = 0;
+    const counted = async (request: Request) => {
+      attempts += 1;
+      const response = await fetch(request);
+      // The gateway refused these, so the operation did not run.
+      if ([401, 403, 429].includes(response.status)) attempts -= 1;
+      return response;
+    };
+    const options = { signal: stop.signal, fetch: counted };
+    return { ...(await Reflect.apply(client.createPlant, undefined, [plant, options])), attempts };
+  };
   const create = patient(send, (line) => progress.say(line), stop);
   try {
     for await (const line of importLines(addAbortSignal(stop.signal, input.read()), create, options.from)) {

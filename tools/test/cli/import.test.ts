@@ -168,6 +168,19 @@ describe('an import whose service stops answering', () => {
     expect(said).toEqual(['The service does not answer (gone). Waiting for up to a minute ...']);
   });
 
+  test('counts a plant that is already there as stored, because a lost attempt may have stored it', async () => {
+    const replayed = { ...stored, headers: new Headers({ 'idempotent-replayed': 'true' }) };
+    const answers: Awaited<ReturnType<Create>>[] = [replayed, silent, replayed, { ...replayed, attempts: 2 }];
+    const create = patient(
+      async () => answers.shift() ?? stored,
+      () => {},
+      { retryDelay },
+    );
+    const { lines } = await importText('{"id":1}', create);
+    for (const _ of [2, 3]) lines.push(...(await importText('{"id":1}', create)).lines);
+    expect(lines.map(({ outcome }) => outcome)).toEqual(['already there', 'stored', 'stored']);
+  });
+
   test('ends if the service is silent for too long', async () => {
     await expect(importWhile(Number.POSITIVE_INFINITY, -1).imported).rejects.toThrow(ImportEnded);
   });

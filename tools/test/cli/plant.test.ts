@@ -197,17 +197,18 @@ describe('plant import', () => {
   test('finds the file in the folder from which npm was called, begins at the line --from, and leaves earlier failed lines alone', async () => {
     const { baseUrl, received } = await startScriptedService(stored);
     const { begin, failed } = await importing(`no JSON\n${line.repeat(2)}`, baseUrl);
-    const stdout = '2 new, 0 already there, 0 failed\n';
+    const stdout = '2 new, 0 stored, 0 already there, 0 failed\n';
     expect(await begin('plants.ndjson', '--from', '2').ended).toEqual({ code: 0, stdout, stderr: '' });
     expect(received.map(({ body }) => parseJson(body))).toEqual([parseJson(line), parseJson(line)]);
     expect(await failed()).toBe(earlier);
   });
 
-  test('exits with code 1 if a line fails, and adds that line to the file of failed lines', async () => {
+  test('counts what an attempt may have stored, exits with code 1 if a line fails, and adds that line to the file of failed lines', async () => {
     const repeated = answer(responses[0].status, responseTo(id), { 'idempotent-replayed': 'true' });
-    const { baseUrl } = await startScriptedService(stored, repeated);
+    const failing = answer(503, { message: 'Service Unavailable' });
+    const { baseUrl } = await startScriptedService(stored, failing, repeated);
     const { begin, failed } = await importing(`${line.repeat(3)}no JSON`, baseUrl);
-    const stdout = expect.stringMatching(/^1 new, 2 already there, 1 failed: see /);
+    const stdout = expect.stringMatching(/^1 new, 1 stored, 1 already there, 1 failed: see /);
     expect(await begin().ended).toEqual({ code: 1, stdout, stderr: '' });
     expect(await failed()).toBe(`${earlier}# plants.ndjson:4 (not sent): ${notJson}`);
   });
@@ -221,7 +222,7 @@ describe('plant import', () => {
     child.kill('SIGINT');
     child.kill('SIGINT');
     const stderr =
-      'Stopped: 2 new, 0 already there, 0 failed so far. To go on, run it again with the same input and --from 3.\n';
+      'Stopped: 2 new, 0 stored, 0 already there, 0 failed so far. To go on, run it again with the same input and --from 3.\n';
     expect(await ended).toEqual({ code: 130, stdout: '', stderr });
     expect(received).toHaveLength(18);
     expect(await failed()).toBe(earlier);
@@ -230,7 +231,8 @@ describe('plant import', () => {
   test('stops if the service refuses the token, says why, and keeps the failed lines of an earlier import', async () => {
     const { baseUrl } = await startScriptedService(refused);
     const { begin, failed } = await importing(line.repeat(99), baseUrl);
-    const stderr = /^The token was refused at \S+ \(403\).*\n0 new, 0 already there, 0 failed so far\. Run it again: /;
+    const stderr =
+      /^The token was refused at \S+ \(403\).*\n0 new, 0 stored, 0 already there, 0 failed so far\. Run it again: /;
     expect(await begin().ended).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(stderr) });
     expect(await failed()).toBe(earlier);
   });
@@ -240,7 +242,7 @@ describe('plant import', () => {
     const { begin, failed } = await importing('', baseUrl, { 'stdin.failed.ndjson': earlier });
     const { child, ended } = begin('-');
     child.stdin.end(`${line}no JSON\n`);
-    const stdout = expect.stringMatching(/^1 new, 0 already there, 1 failed: see .*stdin\.failed\.ndjson\n$/);
+    const stdout = expect.stringMatching(/^1 new, 0 stored, 0 already there, 1 failed: see .*stdin\.failed\.ndjson\n$/);
     expect(await ended).toEqual({ code: 1, stdout, stderr: '' });
     expect(received).toHaveLength(1);
     expect(await failed('stdin.failed.ndjson')).toBe(`${earlier}# stdin:2 (not sent): ${notJson}`);
@@ -260,7 +262,7 @@ describe('plant import', () => {
     test('keeps in the file the lines that fail again, and deletes the file once all lines are stored', async () => {
       const { baseUrl, received } = await startScriptedService(stored);
       const { begin, failed } = await importing(line, baseUrl, { [failedFile]: `${earlier}no JSON\n` });
-      expect((await begin(failedFile).ended).stdout).toMatch(/^1 new, 0 already there, 1 failed: see /);
+      expect((await begin(failedFile).ended).stdout).toMatch(/^1 new, 0 stored, 0 already there, 1 failed: see /);
       expect(await failed()).toBe(`# ${failedFile}:3 (not sent): ${notJson}`);
       expect(received.map(({ body }) => parseJson(body))).toEqual([parseJson(bodyOf(id))]);
       const fixed = await importing(line, baseUrl);
