@@ -20,7 +20,7 @@ export type ErrorCode<Id extends OperationId> = Operations[Id]['errorCode'];
  * - `token refused`: the gateway's 401 or 403: the token is not valid there, or lacks the operation's scope;
  * - `gateway`: any other response, usually from the gateway in front of the service (404, 429, 431, 5xx), or from another
  *   server at that address. This includes redirects (3xx), which the client does not follow;
- * - `no answer`: no response, or only part of one, or a redirect, which browsers hide. There is no `status`. The service
+ * - `no answer`: no response, or only part of one, or a redirect, which browsers hide. It has no `status`. The service
  *   may or may not have handled the request; sending the request again is safe. `cause` is the underlying error.
  *
  * `requestId` is the response's header `apigw-requestid`, which identifies the request in the service's logs. It is

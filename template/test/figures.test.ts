@@ -7,7 +7,6 @@ import { cooldown, freshFor, minModulusLength, usableFor } from '../../functions
 import { timeoutEarlyInMillis } from '../../functions/http/http-operation.ts';
 import { maxBodyBytes } from '../../functions/http/json-body.ts';
 import { bundle } from '../../infra/bundling.ts';
-import lock from '../../package-lock.json' with { type: 'json' };
 import { allowOrigins, kinds, templateOf } from '../../test/kit/stacks.ts';
 import { operationNames, prod, propertiesOf, withoutHashes } from '../../test/kit/template.ts';
 import bench from '../bench/results.json' with { type: 'json' };
@@ -45,8 +44,11 @@ const [ours, bare] = ['createPlant', 'bare'].map((name) => bench.handlers.find((
 const aboveBare = (ratio = Number.NaN): number => Math.round(100 * ratio - 100);
 const size = bundle('create-plant.lambda.ts').length / (bare?.bytes ?? Number.NaN);
 
+const { packages }: { packages: Record<string, { engines?: { node?: string } }> } = JSON.parse(
+  read('package-lock.json'),
+);
 /** Packages of which npm warns if it runs on Node.js 20: each part of a range such as `^22.12.0 || >=24` is newer. */
-const tooNew = Object.values<{ engines?: { node?: string } }>(lock.packages).filter(({ engines }) =>
+const tooNew = Object.values(packages).filter(({ engines }) =>
   (engines?.node ?? '').split('||').every((part) => Number.parseInt(part.replace(/^\D+/, ''), 10) > 20),
 );
 

@@ -74,7 +74,7 @@ test('plant --stack takes the address and tokens from a deployed stack, and gets
   expect(received.map(({ authorization }) => authorization)).toEqual([basic, 'Bearer old', basic, 'Bearer new']);
 });
 
-test('plant --stack sends the token in --token or, if the stack has an issuer of its own, ACCESS_TOKEN', async () => {
+test('plant --stack sends the token in --token or, if the stack trusts another issuer, ACCESS_TOKEN', async () => {
   const { baseUrl, received } = await startScriptedService(stored, stored);
   const outputs = { ApiUrl: baseUrl, Scope: scopes.join(' '), Issuer: 'https://issuer.example' };
   const { environment } = await startAccount({ outputs }, expect.unreachable);

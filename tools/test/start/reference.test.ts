@@ -54,7 +54,7 @@ test('GET /docs returns a page that contains the title of the contract and a new
   expect(await ask('/docs/token.json')).toMatchObject({ status: 200, body: '"token-4"' });
 });
 
-/** The page of a contract with one operation, which has everything that the page treats in a way of its own. */
+/** The page of a contract with one operation, which has everything that the page treats specially. */
 const pageOf = (operation: object, components = {}): string =>
   render(
     { paths: { '/things/{id}': { put: { operationId: 'putThing', responses: {}, ...operation } } }, components },
@@ -82,7 +82,7 @@ test('the page at /docs has each example as it is in the contract, without round
   expect(page).toContain('<pre>[\n  9007199254740993\n]</pre>');
 });
 
-test('the page at /docs lists the fields of allOf, anyOf, items and references, with what they accept', () => {
+test('the page at /docs lists the fields of combined schemas, items and references, with what they accept', () => {
   const schema = {
     allOf: [
       { $ref: '#/components/schemas/Key' },
@@ -113,7 +113,7 @@ test('the page at /docs lists the fields of allOf, anyOf, items and references, 
 test('the page at /docs refers only to files that the local service serves', async () => {
   const { ask } = await start();
   const { body } = await ask('/docs');
-  const addresses = [...body.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, address = '']) => address);
+  const addresses = [...body.matchAll(/(?:src|href)="(?!data:|#)([^"]+)"/g)].map(([, address = '']) => address);
   expect(addresses).toHaveLength(3);
   for (const address of addresses) expect(await ask(address), address).toMatchObject({ status: 200 });
 });

@@ -44,7 +44,7 @@ type Handler = (option: (name: string) => string, words: string[]) => string | P
 /** Finds the key in a body. */
 const ofKey = new RegExp(`"${tableKey.name}":"?(\\w+)`);
 
-export const account = '210987654321';
+export const account = '123456789012';
 
 export class FakeAccount {
   readonly commands: string[] = [];
@@ -329,7 +329,7 @@ export class FakeAccount {
     'lambda get-account-settings': () => '10',
     'lambda list-functions': () => '',
     'configure export-credentials': () =>
-      'export AWS_ACCESS_KEY_ID=AKIAABCDEFGHIJKLMNOP\nexport AWS_SECRET_ACCESS_KEY=secret',
+      'export AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE\nexport AWS_SECRET_ACCESS_KEY=secret',
     'apigatewayv2 get-apis': () => '',
     'deploy list-applications': () => '',
     'deploy list-deployment-groups': () => 'group',
