@@ -103,14 +103,14 @@ const metricAlarm = (alarm: Alarm) => {
     throw new Error('This alarm is not known here.');
   return (spans: readonly Span[], end: number): boolean => {
     // CloudWatch reads more periods than it evaluates (five, for three), and takes the last ones that have data.
-    const computed = Array.from({ length: EvaluationPeriods + 2 }, (_, index) => {
-      const last = end - index * length;
+    const points: number[] = [];
+    for (let period = 0; period < EvaluationPeriods + 2 && points.length < EvaluationPeriods; period += 1) {
+      const last = end - period * length;
       const values = valuesIn(spans, last - length, last);
       const inputs = metrics.map(({ Stat }, at) => statistic(Stat, names[at], values));
       const isMissing = inputs.some((each, at) => needed[at] && Number.isNaN(each));
-      return isMissing ? Number.NaN : Number(compute(fill, choose, ...inputs));
-    });
-    const points = computed.filter((each) => !Number.isNaN(each)).slice(0, EvaluationPeriods);
+      if (!isMissing) points.push(Number(compute(fill, choose, ...inputs)));
+    }
     const isFull = points.length === EvaluationPeriods || TreatMissingData === 'breaching';
     return isFull && points.every((each) => isBeyond(each, Threshold));
   };

@@ -1,7 +1,8 @@
 /** Rehearses `npm run prove`: its scripts run, with programs that play an AWS account. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
 import { startIn } from '../../release/project-copy.ts';
 import { type Options, prove, type Surroundings } from '../../release/prove/run.ts';
@@ -57,8 +58,8 @@ test('a whole run is as expected, leaves nothing, and its report has neither the
 });
 
 test('with credentials of another account, or version 1 of the AWS CLI, a run changes nothing', async () => {
-  fake.account = '123456789012';
-  await expect(run()).rejects.toThrow(`The credentials are those of the account 123456789012, not ${account}.`);
+  fake.account = '000000000000';
+  await expect(run()).rejects.toThrow(`The credentials are those of the account 000000000000, not ${account}.`);
   expect(fake.commands).toEqual(['aws --version', 'aws sts get-caller-identity --query Account']);
   fake.version = 'aws-cli/1.45.11';
   await expect(run()).rejects.toThrow('This needs version 2 of the AWS CLI: aws-cli/1.45.11');
@@ -128,30 +129,21 @@ test.each<[version: string, file: string, event: object, answer: unknown, action
   ['has a smoke test that never reports', 'smoke-test.lambda.ts', client, null],
 ])('the version "%s" can be bundled, and its %s does with %j: %j', async (version, file, event, answer, action) => {
   mkdirSync(folder, { recursive: true });
-  const script = `
-    import { createRequire } from 'node:module';
-    import { writeFileSync } from 'node:fs';
-    import { bundle } from './infra/bundling.ts';
-    import { grants } from './infra/operations.ts';
-    const say = (value) => process.stdout.write(JSON.stringify([value?.statusCode ?? value?.isAuthorized ?? value ?? null, grants]));
-    const fail = (error) => say(error.name === 'Error' ? String(error) : error.name);
-    console.info = console.error = () => {};
-    writeFileSync('bundle.cjs', bundle('${file}'));
-    try {
-      const { handler } = createRequire(process.cwd() + '/')('./bundle.cjs');
-      handler(${JSON.stringify(event)}, { getRemainingTimeInMillis: () => 5000 }).then(say, fail);
-    } catch (error) {
-      fail(error);
-    }`;
-  const copy = { folder: await copyVersion(version, folder), temporary: folder };
-  const command: [string, ...string[]] = [process.execPath, '--input-type=module', '-e', script];
-  const call = startIn(copy, command, never, {
-    AWS_ACCESS_KEY_ID: '',
-    AWS_REGION: 'eu-central-1',
-    TABLE_NAME: 'table',
-  });
-  await call.ended;
-  const [answered, grants] = JSON.parse(call.output());
+  for (const [name, value] of Object.entries({ AWS_REGION: 'eu-central-1', TABLE_NAME: 'table' }))
+    vi.stubEnv(name, value);
+  for (const method of ['info', 'error'] as const) vi.spyOn(console, method).mockReturnValue();
+  const copy = await copyVersion(version, folder);
+  const [{ bundle }, { grants }] = await Promise.all([
+    import(path.join(copy, 'infra/bundling.ts')),
+    import(path.join(copy, 'infra/operations.ts')),
+  ]);
+  const bundled = path.join(copy, 'bundle.cjs');
+  writeFileSync(bundled, bundle(file));
+  const context = { getRemainingTimeInMillis: () => 5_000 };
+  const answered = await (async () => createRequire(bundled)(bundled).handler(event, context))().then(
+    (value) => value?.statusCode ?? value?.isAuthorized ?? value ?? null,
+    (error: Error) => (error.name === 'Error' ? String(error) : error.name),
+  );
   expect(answered).toBe(answer);
   if (action !== undefined) expect(JSON.stringify(grants)).toContain(`"${action}"`);
 });
