@@ -37,7 +37,7 @@ describe.skipIf(reasonToSkip())('a reader of the READMEs', () => {
     const [commands = ''] = blocks('From the command line', 'sh');
     expect(await shell(commands)).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('1 new, 0 already there, 0 failed'),
+      stdout: expect.stringContaining('1 new, 0 stored, 0 already there, 0 failed'),
     });
 
     const [source = ''] = globSync('packages/client/*-client.ts', { cwd: root });
