@@ -7,8 +7,8 @@ let issued = token.value;
 const parametersOf = (form) =>
   [...form.querySelectorAll('[data-in]')]
     .filter(({ value }) => value !== '')
-    .map(({ name, value, tagName, dataset }) => ({
-      name,
+    .map(({ value, tagName, dataset }) => ({
+      name: dataset.name,
       place: dataset.in,
       type: dataset.type,
       isList: tagName === 'TEXTAREA',
@@ -72,7 +72,9 @@ console.log(await ${id}(${values.join(', ')}));`;
 
 const showSnippets = (form) => {
   const request = requestOf(form);
-  const texts = { curl: curlOf(request), TypeScript: typeScriptOf(form, request) };
+  // The browser sends no invalid form, and only path parameters can be invalid.
+  const curl = form.matches(':valid') ? curlOf(request) : '# A path parameter must not be empty, . or ..';
+  const texts = { curl, TypeScript: typeScriptOf(form, request) };
   for (const snippet of form.querySelectorAll('.snippet')) {
     const code = snippet.querySelector('pre');
     const { language } = code.dataset;

@@ -114,10 +114,12 @@ const snippet = (language: string): Html => html`
 const parameterInput = (parameter: Operation['parameters'][number]): Html => {
   const { name, in: place, required, description, schema = {} } = parameter;
   const { type, items } = joined(schema);
-  const attributes = html`name="${name}" data-in="${place}" data-type="${items ? joined(items).type : type}"`;
+  // Without an attribute `name`: a field named `dataset` would hide that property of its form.
+  const attributes = html`data-name="${name}" data-in="${place}" data-type="${items ? joined(items).type : type}"`;
   const value = [examplesOf(parameter)[0]?.value ?? []].flat().join('\n');
-  // Without a value, the path would be that of another route.
-  const input = html`<input ${attributes} value="${value}"${place === 'path' && html` required`}>`;
+  // If the value were empty, . or .., the path would be that of another route.
+  const limits = place === 'path' && html` required pattern="(?![.]{1,2}$).*" title="not . or .."`;
+  const input = html`<input ${attributes} value="${value}"${limits}>`;
   return html`
 <label>${name} <small>${typeOf(schema)}, in ${place}${required && ', required'}${items && ', one a line'}</small>
   ${items ? html`<textarea ${attributes} rows="2">${value}</textarea>` : input}

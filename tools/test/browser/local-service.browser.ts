@@ -24,7 +24,7 @@ import {
 } from '../../../test/kit/example.ts';
 import { type LocalService, run, startLocalService, temporaryFolder } from '../../../test/kit/local-service.ts';
 import { type PlantsStore, startPlantsStore } from '../../../test/kit/plants-store.ts';
-import { readContract } from '../../start/contract.ts';
+import { type Contract, readContract } from '../../start/contract.ts';
 import { render } from '../../start/reference/render.ts';
 import { fetchToken, readSession } from '../../start/session.ts';
 
@@ -121,6 +121,13 @@ const servePage = async (): Promise<string> => {
 const blockOf = (id: string): Locator => page.locator('.operation', { has: page.locator(`#${id}`) });
 const createPlant = (): Locator => blockOf('createPlant');
 
+/** Opens the reference page of the contract with other paths. */
+const openPageOf = async (paths: Contract['paths']): Promise<void> => {
+  const body = render({ ...(await readContract()), paths }, token);
+  await page.route(`${url}/docs`, (route) => route.fulfill({ body, contentType: 'text/html' }));
+  await page.goto(`${url}/docs`);
+};
+
 /** Opens the operations, which are closed if there are several. */
 const openAll = () => page.evaluate(`for (const each of document.querySelectorAll('.operation')) each.open = true`);
 
@@ -196,6 +203,31 @@ test('the reference page gets a new token after a 403, but not for a typed one, 
   expect((await execute(createPlant())).status).toContain('the service is down');
 });
 
+test('the reference page sends parameters of any name, but refuses values of a path parameter that lead to another route', async () => {
+  const parameters = [
+    { name: 'dataset', in: 'path', required: true, example: '..' },
+    { name: 'querySelector', in: 'query', example: 'a' },
+  ];
+  await openPageOf({ '/things/{dataset}': { get: { operationId: 'getThing', parameters, responses: {} } } });
+  const block = blockOf('getThing');
+  const curl = block.locator('[data-language="curl"]');
+  for (const value of ['..', '.', '']) {
+    await block.getByLabel('dataset').fill(value);
+    await sendButton(block).click();
+    expect(await block.locator('output').innerText(), value).toBe('Nothing is sent yet.');
+    expect(await curl.textContent(), value).toBe('# A path parameter must not be empty, . or ..');
+  }
+  for (const value of ['...', '.a', '1']) {
+    await block.getByLabel('dataset').fill(value);
+    const address = `${url}/things/${value}?querySelector=a`;
+    expect(await curl.textContent()).toContain(`'${address}'`);
+    const request = page.waitForRequest(address);
+    await sendButton(block).click();
+    await request;
+  }
+  expect((await responseIn(block)).status).toMatch(/^404 /);
+});
+
 test('the reference page copies a curl command and TypeScript that send what is typed', async () => {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   const snippetFor = async (id: string, language: string): Promise<string> => {
@@ -229,15 +261,10 @@ const tabTo = async (name: string): Promise<number> => {
 };
 
 test('the reference page, if there are several operations, has an index, closes them, and can be used with the keyboard alone', async () => {
-  const contract = await readContract();
-  const { [path]: item = {} } = contract.paths;
+  const { [path]: item = {} } = (await readContract()).paths;
   const get = { ...Object(item[method.toLowerCase()]), operationId: 'second', requestBody: undefined };
   const parameter = { name: 'a', in: 'query', example: 'b&c' };
-  const paths = { [path]: { ...item, get: { ...get, parameters: [parameter] } } };
-  await page.route(`${url}/docs`, (route) =>
-    route.fulfill({ body: render({ ...contract, paths }, token), contentType: 'text/html' }),
-  );
-  await page.goto(`${url}/docs`);
+  await openPageOf({ [path]: { ...item, get: { ...get, parameters: [parameter] } } });
   expect(await page.locator('.operation[open]').count()).toBe(0);
   expect(await faultsOf(), 'of the index').toEqual([]);
   await page.getByRole('link', { name: `GET ${path}` }).focus();
