@@ -93,15 +93,20 @@ const indented = (text) => {
   }
 };
 
-/** Sends the request of a form. If the token that the service filled in is refused, gets a new one and sends again. */
-const send = async (form) => {
-  const { url, ...request } = requestOf(form);
+/** Sends a request. If the token that the service filled in is refused, gets a new one and sends the request again. */
+const send = async ({ url, ...request }) => {
   const response = await fetch(url, request);
   if (response.status !== 403 || token.value !== issued) return response;
   const answer = await fetch('/docs/token.json');
+  if (!answer.ok) return response;
   issued = token.value = await answer.json();
-  return fetch(url, { ...request, headers: requestOf(form).headers });
+  const headers = new Headers(request.headers);
+  headers.set('authorization', `Bearer ${issued}`);
+  return fetch(url, { ...request, headers });
 };
+
+/** The latest request of each form. Responses to earlier ones are not shown. */
+const latest = new Map();
 
 const submit = async (form) => {
   const status = form.querySelector('output');
@@ -114,9 +119,12 @@ const submit = async (form) => {
     headers.parentElement.hidden = true;
   };
   show('', 'Sending …', '');
+  const request = requestOf(form);
+  latest.set(form, request);
   try {
-    const response = await send(form);
+    const response = await send(request);
     const text = await response.text();
+    if (latest.get(form) !== request) return;
     const documented = form.parentElement.querySelector(`[data-status="${response.status}"] > summary`)?.textContent;
     const words = documented ?? `${response.status} ${response.statusText}: This status is not in the contract.`;
     show(`s${String(response.status)[0]}`, words, text === '' ? 'The response has no body.' : indented(text));
@@ -124,6 +132,7 @@ const submit = async (form) => {
     headers.parentElement.hidden = false;
   } catch (error) {
     const isUp = await fetch('/docs/page.js').catch(() => undefined);
+    if (latest.get(form) !== request) return;
     const why = isUp ? error.message : 'the service is down. To start it, run: npm start';
     show('s5', `No response: ${why}`, '');
   }

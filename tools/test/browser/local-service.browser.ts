@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:http';
 import axe, { type AxeResults } from 'axe-core';
 import { build } from 'esbuild';
-import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
+import { type Browser, chromium, type Locator, type Page, type Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { operations as generated } from '../../../functions/generated/contract.ts';
 import { errors } from '../../../functions/http/errors.ts';
@@ -190,9 +190,25 @@ test('the reference page rounds no number of a response, and says so if a respon
 
 test('the reference page gets a new token after a 403, but not for a typed one, and says why there is no response', async () => {
   const field = page.getByLabel('Access token');
+  const body = createPlant().getByLabel('Body');
   const old = await field.inputValue();
-  await page.route(url + path, (route) => route.fulfill({ status: 403 }), { times: 1 });
-  expect((await execute(createPlant())).status).toMatch(/^(200|409) /);
+  const refuseOnce = () =>
+    page.route(
+      url + path,
+      async (route) => {
+        // Type while the request is sent: the request with the new token must be the same otherwise.
+        await body.fill('');
+        await route.fulfill({ status: 403 });
+      },
+      { times: 1 },
+    );
+  await page.route(`${url}/docs/token.json`, (route) => route.fulfill({ status: 500, body: 'Error' }), { times: 1 });
+  await refuseOnce();
+  expect((await execute(createPlant())).status).toMatch(/^403 Forbidden: /);
+  await refuseOnce();
+  const id = newId();
+  expect((await execute(createPlant(), bodyOf(id))).status).toMatch(/^200 /);
+  expect(await store.read(id)).toEqual(itemOf(id));
   expect(await field.inputValue()).not.toBe(old);
   await field.fill('a.b.c');
   expect((await execute(createPlant())).status).toMatch(/^403 Forbidden: /);
@@ -201,6 +217,24 @@ test('the reference page gets a new token after a 403, but not for a typed one, 
   expect((await execute(createPlant())).status).toMatch(/^No response: .*fetch/);
   await page.route('**', (route) => route.abort());
   expect((await execute(createPlant())).status).toContain('the service is down');
+});
+
+test.each<[string, (route: Route) => Promise<void>]>([
+  ['is answered', (route) => route.fulfill({ status: 418, body: 'late' })],
+  ['fails', (route) => route.abort()],
+])('the reference page shows the response to the latest request, even if an earlier one %s later', async (_, end) => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  await page.route(url + path, (route) => released.then(() => end(route)), { times: 1 });
+  const earlier = page.waitForRequest(url + path);
+  await sendButton(createPlant()).click();
+  const id = newId();
+  const latest = await execute(createPlant(), bodyOf(id));
+  expect(parseJson(latest.text)).toEqual(responseTo(id, content));
+  release();
+  await (await earlier).response();
+  // By the time of these responses, the page has dealt with the end of the earlier request.
+  for (const _ of [1, 2]) await page.evaluate(`fetch('/docs/page.js').then((response) => response.text())`);
+  expect(await responseIn(createPlant())).toEqual(latest);
 });
 
 test('the reference page sends parameters of any name, but refuses values of a path parameter that lead to another route', async () => {
