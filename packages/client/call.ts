@@ -144,9 +144,16 @@ const send = async (
   const headers = new Headers();
   // Set the client's own headers last, so that they win, whatever the case of the names.
   for (const each of [defaults.headers, options.headers, request.headers, { authorization: `Bearer ${token}` }])
-    for (const [name, value] of Object.entries(each ?? {})) headers.set(name, value);
+    for (const [name, value] of Object.entries(each ?? {})) {
+      // A header's value may be secret, too.
+      if (!/^[\t -~\x80-\xff]*$/.test(value))
+        throw new TypeError(`The header ${name} has a character that headers cannot contain.`);
+      headers.set(name, value);
+    }
   const { body } = request;
   const timeout = options.attemptTimeout ?? defaults.attemptTimeout ?? 10_000;
+  if (!(timeout >= 1 && timeout < 2 ** 31))
+    throw new TypeError('`attemptTimeout` must be a number of milliseconds from 1 to 2,147,483,647.');
   try {
     const response = await ky(request.url, {
       method: operation.method,
@@ -256,15 +263,9 @@ const failure = ({ errorCodes }: Operation, received: Response, body: unknown): 
   const { status } = received;
   if (status === 0) return noAnswer(new Error('a redirect, which browsers hide'));
   const { error, message } = body instanceof Object ? (body as { error?: unknown; message?: unknown }) : {};
-  if (status < 400 || typeof message !== 'string') {
-    return {
-      ok: false,
-      error: 'gateway',
-      status,
-      ...idOf(received),
-      message: 'the response is not from the Plant Store',
-    };
-  }
+  const foreign = 'the response is not from the Plant Store';
+  if (status < 400 || typeof message !== 'string')
+    return { ok: false, error: 'gateway', status, ...idOf(received), message: foreign };
   const code = errorCodes.find((each) => each === error && Math.floor(each / 100) === status);
   const other = error === undefined && [401, 403].includes(status) ? 'token refused' : 'gateway';
   return { ok: false, error: code ?? other, status, ...idOf(received), message };

@@ -50,7 +50,8 @@ export type Result<Id extends OperationId> = Outcome<Operations[Id]['response'],
  * @throws RangeError if a path parameter is empty, `.` or `..`, or a parameter has characters that a URL or a header
  *   cannot contain
  * @throws TypeError if the token contains a space, a line break or another character that tokens cannot contain, if a
- *   header of `headers` cannot be sent, or if `retries` is not a whole number from 0
+ *   header of `headers` cannot be sent, if `retries` is not a whole number from 0, or if `attemptTimeout` is not from 1
+ *   to 2,147,483,647
  * @throws `signal.reason` if the signal is aborted, even while waiting for the token; nothing is sent after that
  * @example
  * const addAll = async ({ createPlant }: PlantStoreClient, all: Operations['createPlant']['body'][]) => {

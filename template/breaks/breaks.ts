@@ -635,6 +635,12 @@ const byFile: Record<string, Row[]> = {
       'headers.append(name, value)',
       'If an option has a header `Authorization`, the gateway refuses the token.',
     ],
+    ['[\\t -~\\x80-\\xff]*', '[^]*', "The client's error quotes a secret header."],
+    [
+      'options.attemptTimeout ?? defaults.attemptTimeout',
+      'defaults.attemptTimeout ?? options.attemptTimeout',
+      'A call cannot have another time limit than its client.',
+    ],
   ],
   'packages/client/request.ts': [
     ["['', '.', '..'].includes(text)", "text === ''", 'A path parameter of two dots calls another operation.'],

@@ -209,14 +209,45 @@ describe('an option', () => {
     expect(requests[0]?.headers).toMatchObject({ ...sent, 'content-type': 'application/json' });
   });
 
-  test('`attemptTimeout` limits each attempt, in milliseconds', async () => {
+  test.each<[defaults: ClientOptions, options: Options]>([
+    [{ attemptTimeout: 2_500 }, {}],
+    [{ attemptTimeout: 9_000 }, { attemptTimeout: 2_500 }],
+  ])('`attemptTimeout` limits each attempt, in milliseconds: %j %j', async (defaults, options) => {
     stopTimers();
     const { baseUrl, received } = await start(() => {});
-    const result = callOf(addPlant, baseUrl, 'a.b.c', { attemptTimeout: 2_500, retries: 0 })(ann);
+    const result = callOf(addPlant, baseUrl, 'a.b.c', { ...defaults, retries: 0 })(ann, options);
     await until(() => received.length === 1);
-    vi.advanceTimersByTime(2_500);
+    // With the wrong limit, the call ends, too, and the message tells them apart.
+    vi.advanceTimersByTime(9_000);
     expect(await result).toMatchObject({ error: 'no answer', message: 'no answer within 2.5 seconds' });
   });
+
+  test.each<Options>([
+    { attemptTimeout: Number.NaN },
+    { attemptTimeout: 0 },
+    { attemptTimeout: 2 ** 31 },
+    { retries: -1 },
+    { retries: 0.5 },
+  ])('that has an invalid value makes the call throw a TypeError, and nothing is sent: %o', async (options) => {
+    const { baseUrl, received } = await start(stored);
+    await expect(callOf(addPlant, baseUrl, 'a.b.c')(ann, options)).rejects.toThrow(TypeError);
+    expect(received).toEqual([]);
+  });
+
+  test.each(['s3\ncret', 's3cr\u0113t'])(
+    '`headers` is not quoted if it has a value that cannot be sent: %j',
+    async (bad) => {
+      const { baseUrl, received } = await start(stored);
+      const error = await callOf(
+        addPlant,
+        baseUrl,
+        'a.b.c',
+      )(ann, { headers: { 'x-key': bad } }).catch((thrown) => thrown);
+      expect(error).toEqual(new TypeError('The header x-key has a character that headers cannot contain.'));
+      expect(inspect(error)).not.toContain(bad);
+      expect(received).toEqual([]);
+    },
+  );
 });
 
 test('a redirect that a browser hides is not a response, and has no status', async () => {
