@@ -450,11 +450,16 @@ const byFile: Record<string, Row[]> = {
   ],
   'tools/cli/npm-command.ts': [
     [
+      '!variable.startsWith(prefix)',
+      'variable !== prefix',
+      'npm run plant create --token x calls the service without that token.',
+    ],
+    [
       '.filter(isTaken)',
       '.filter(() => false)',
       'npm run token --stack PlantStore prints a token of the local service.',
     ],
-    ['.trim() !== value', ".trim() !== ''", 'A setting in ~/.npmrc, such as scope, stops npm run token.'],
+    ["') !== value", "') !== ''", 'A setting in ~/.npmrc, such as scope, stops npm run token.'],
   ],
   'tools/cli/operation-options.ts': [
     ["integer.', BigInt)", "integer.', (text) => BigInt(Number(text)))", 'A large id is rounded.'],

@@ -12,20 +12,33 @@ export class NpmCommand extends Command {
   }
 
   override parseOptions(args: string[]) {
-    const taken = this.options.map(({ long }) => long ?? '').filter(isTaken);
+    const taken = this.options.flatMap(({ long }) => long ?? []).filter(isTaken);
     if (taken.length > 0) {
       const names = this.parent === null ? [this.name()] : [this.parent.name(), this.name()];
       const example = `${names.join(' ')} ${taken[0]} ...`;
-      this.error(`error: npm has taken ${taken.join(', ')}. Write -- before the options, as in: ${example}`);
+      const cause = `npm has taken ${taken.join(', ')}. Write -- before the options, as in: ${example}`;
+      this.error(
+        `error: ${cause}\nIf you did not give that option, your environment has a variable npm_config_...: unset it.`,
+      );
     }
     return super.parseOptions(args);
   }
 }
 
-/** Whether npm's environment has an option with another value than npm's own settings, such as those in ~/.npmrc. */
+/**
+ * Whether npm's environment has an option with another value than npm's own settings, such as those in ~/.npmrc. npm
+ * takes `--token` as short for its own `--token-description`.
+ */
 const isTaken = (flag: string): boolean => {
-  const key = flag.slice(2);
-  const { [`npm_config_${key.replaceAll('-', '_').toLowerCase()}`]: value, ...env } = process.env;
-  // npm's environment has an empty value for a setting that is false.
-  return Boolean(value) && spawnSync('npm', ['config', 'get', key], { env }).stdout?.toString().trim() !== value;
+  const prefix = variableOf(flag.slice(2));
+  return Object.entries(process.env).some(([variable, value]) => {
+    if (!variable.startsWith(prefix)) return false;
+    const { [variable]: _, ...env } = process.env;
+    const key = variable.slice(variableOf('').length).replaceAll('_', '-');
+    const setting = spawnSync('npm', ['config', 'get', key], { env }).stdout?.toString().trim();
+    // npm's environment has an empty value for a setting that is false or null.
+    return setting?.replace(/^(false|null)$/, '') !== value;
+  });
 };
+
+const variableOf = (key: string): string => `npm_config_${key.replaceAll('-', '_').toLowerCase()}`;

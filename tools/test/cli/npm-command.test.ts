@@ -26,12 +26,21 @@ test.each([
   expect([code, stderr]).toEqual([1, expect.stringContaining(`npm has taken ${option}. `)]);
 });
 
+test.each([
+  ['which is empty', '--stack', 'npm_config_stack', ''],
+  ['which is short for an option of npm', '--token', 'npm_config_token_description', 'a.b.c'],
+])('npm run plant refuses to run if npm has taken an option %s', async (_, option, variable, value) => {
+  const { code, stderr } = await run(process.execPath, [programs.plant, 'create'], { [variable]: value }).ended;
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`npm has taken ${option}. `)]);
+});
+
 test("an option in npm's settings is not mistaken for one that npm has taken from the command line", async () => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const settings = path.join(folder, 'npmrc');
-  await writeFile(settings, 'scope=@acme\n');
-  const environment = { npm_config_scope: '@acme', npm_config_userconfig: settings, DATA_DIR: folder };
+  await writeFile(settings, 'scope=@acme\nstack=false\n');
+  const taken = { npm_config_scope: '@acme', npm_config_stack: '' };
+  const environment = { ...taken, npm_config_userconfig: settings, DATA_DIR: folder };
   const { stderr } = await run(process.execPath, [programs.token], environment).ended;
   expect(stderr).toContain('No local service is running');
 });
