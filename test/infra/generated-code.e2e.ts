@@ -3,7 +3,9 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
+import { answer, startScriptedService } from '../../packages/client/test/kit/scripted-service.ts';
 import { copyProject } from '../kit/copy-project.ts';
+import { newId, optionsFor } from '../kit/example.ts';
 import { programs, run, startLocalService, temporaryFolder } from '../kit/local-service.ts';
 import { externalIssuer } from '../kit/stacks.ts';
 
@@ -72,6 +74,14 @@ test('npm start serves the contract as it is now', async () => {
     code: 0,
     stdout: expect.stringContaining(`Serving ${method} /moved at`),
   });
+});
+
+test('npm run plant calls the contract as it is now', async () => {
+  await moveTo('/moved');
+  const { baseUrl, requests } = await startScriptedService(answer(404, {}));
+  const options = optionsFor(newId()).map((text) => `'${text}'`);
+  await runInProject(`npm run -s plant -- create --url ${baseUrl} --token a.b.c ${options.join(' ')}`);
+  expect(requests).toMatchObject([{ url: '/moved' }]);
 });
 
 test('the tests run with code of the contract as it is now', async () => {

@@ -1,0 +1,4 @@
+/** `node --import` runs this before a command that imports functions/generated: the contract may have changed. */
+import { generateIfChanged } from '../../infra/generated-code.ts';
+
+generateIfChanged();
