@@ -361,8 +361,8 @@ const byFile: Record<string, Row[]> = {
   'tools/cli/import-lines.ts': [
     ['BigInt(source)', 'BigInt(value)', 'A large id is rounded.'],
     [
-      "const isRepeated = result.headers.get('idempotent-replayed') === 'true';",
-      'const isRepeated = false;',
+      "if (result.headers.get('idempotent-replayed') !== 'true') return",
+      'if (result.ok) return',
       'An import counts plants as new that were already there.',
     ],
   ],
@@ -468,8 +468,8 @@ const byFile: Record<string, Row[]> = {
   ],
   'tools/cli/connection.ts': [
     [
-      'cachedToken === undefined || refused',
-      'cachedToken === undefined',
+      'token === undefined || (refused && !isFetching)',
+      'token === undefined',
       'The import sends a refused token again and again.',
     ],
   ],

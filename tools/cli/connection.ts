@@ -39,7 +39,10 @@ const givenToken = (token = process.env['ACCESS_TOKEN']): string => {
   return token;
 };
 
-/** Uses a token until the service refuses it, which it does when the token expires. Requests that run share the next. */
+/**
+ * Uses a token until the service refuses it, which it does when the token expires. Requests that are refused while the
+ * next one is fetched share it. A request that is refused later fetches another, even if it was sent with the old one.
+ */
 export const untilRefused = (fetchNext: () => Promise<string>): Token => {
   let token: Promise<string> | undefined;
   let isFetching = false;
@@ -71,13 +74,14 @@ export const retryableStatuses = [429, 500, 502, 503, 504];
 
 const advice = (id: string, result: Failed, url: string, method: string): string => {
   const { error, message } = result;
-  if (error === 'no answer') return `Nothing answers at ${url} (${message}): check --url, or run npm start.`;
+  if (error === 'no answer')
+    return `Nothing answers at ${url} (${message}): check that address or, if it is local, run npm start.`;
   const { status } = result;
   if (error === 'token refused' || status === 431)
     return `The token was refused at ${url} (${status}): get another one with npm run -s token (for a deployment: npm run -s token -- --stack PlantStore)`;
   if (error !== 'gateway') return `${id} failed (${error}): ${message}`;
   if (status === 413) return `${id} failed (413: ${message}): the request is too large.`;
-  if (!retryableStatuses.includes(status)) return `No Plant Store answers at ${url} (${status}): check --url.`;
+  if (!retryableStatuses.includes(status)) return `No Plant Store answers at ${url} (${status}): check that address.`;
   // HTTP defines these methods as idempotent, and the service promises the same of createPlant.
   const isSafe = id === 'createPlant' || ['GET', 'PUT', 'DELETE'].includes(method);
   const again = isSafe ? 'try again later, which is safe.' : 'find out if it was done before you try again.';

@@ -47,14 +47,18 @@ export class ImportEnded extends Error {
 /** How long to wait for a service that has stopped answering, and how long between attempts, in milliseconds. */
 const restart = { giveUpAfter: 60_000, retryDelay: 1_000 };
 
-type Patience = typeof restart & { signal?: AbortSignal };
+type RestartLimits = typeof restart & { signal?: AbortSignal };
 
 /**
  * Repeats calls that get no response, which is safe, if the service has responded before: it may be restarting.
  * @param say is called with a line for the user each time the service stops responding
  */
-export const patient = (create: Create, say: (line: string) => void, patience: Partial<Patience> = {}): Create => {
-  const { giveUpAfter, retryDelay, signal } = { ...restart, ...patience };
+export const retryWhileSilent = (
+  create: Create,
+  say: (line: string) => void,
+  limits: Partial<RestartLimits> = {},
+): Create => {
+  const { giveUpAfter, retryDelay, signal } = { ...restart, ...limits };
   let state: 'unknown' | 'responds' | 'is silent' = 'unknown';
   return async (plant) => {
     let attempts = 0;

@@ -7,7 +7,7 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { messageOf, printable, Stopped } from '../start/terminal.ts';
 import { connect, explain, type Target } from './connection.ts';
-import { type Create, type Failure, ImportEnded, importLines, newline, patient } from './import-lines.ts';
+import { type Create, type Failure, ImportEnded, importLines, newline, retryWhileSilent } from './import-lines.ts';
 import { Progress } from './progress.ts';
 
 type Options = Target & { from?: number };
@@ -73,7 +73,7 @@ export const importPlants = async (given: string, options: Options): Promise<voi
     const options = { signal: stop.signal, fetch: counted };
     return { ...(await Reflect.apply(client.createPlant, undefined, [plant, options])), attempts };
   };
-  const create = patient(send, (line) => progress.say(line), stop);
+  const create = retryWhileSilent(send, (line) => progress.say(line), stop);
   try {
     for await (const line of importLines(addAbortSignal(stop.signal, input.read()), create, options.from)) {
       stop.signal.throwIfAborted();

@@ -7,7 +7,7 @@ import { callOf } from '../../../packages/client/call.ts';
 import { toJson } from '../../../packages/client/json.ts';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
 import type { Failed } from '../../cli/connection.ts';
-import { type Create, ImportEnded, type ImportedLine, importLines, patient } from '../../cli/import-lines.ts';
+import { type Create, ImportEnded, type ImportedLine, importLines, retryWhileSilent } from '../../cli/import-lines.ts';
 import { FailedLines } from '../../cli/import-plants.ts';
 import { Progress } from '../../cli/progress.ts';
 
@@ -158,7 +158,7 @@ describe('an import whose service stops answering', () => {
       call += 1;
       return call > 1 && call <= 1 + calls ? silent : stored;
     };
-    const create = patient(send, (line) => said.push(line), { giveUpAfter, retryDelay });
+    const create = retryWhileSilent(send, (line) => said.push(line), { giveUpAfter, retryDelay });
     return { said, imported: importText('{"id":1}\n'.repeat(40), create) };
   };
 
@@ -171,7 +171,7 @@ describe('an import whose service stops answering', () => {
   test('counts a plant that is already there as stored, because a lost attempt may have stored it', async () => {
     const replayed = { ...stored, headers: new Headers({ 'idempotent-replayed': 'true' }) };
     const answers: Awaited<ReturnType<Create>>[] = [replayed, silent, replayed, { ...replayed, attempts: 2 }];
-    const create = patient(
+    const create = retryWhileSilent(
       async () => answers.shift() ?? stored,
       () => {},
       { retryDelay },
@@ -186,7 +186,7 @@ describe('an import whose service stops answering', () => {
   });
 
   test('ends at once if the service has never answered', async () => {
-    const create = patient(async () => silent, expect.unreachable, { giveUpAfter: 60_000, retryDelay });
+    const create = retryWhileSilent(async () => silent, expect.unreachable, { giveUpAfter: 60_000, retryDelay });
     await expect(importText('{"id":1}', create)).rejects.toThrow(ImportEnded);
   });
 });
