@@ -4,6 +4,8 @@ import { dataFolder } from './settings.ts';
 
 /** A JSON Schema. Other keywords than these only describe or limit its values. */
 export type Schema = {
+  /** Only in a schema that refers to itself: every other reference is followed. */
+  $ref?: string;
   type?: string | string[];
   description?: string;
   properties?: Record<string, Schema>;
@@ -77,7 +79,7 @@ export const exampleRequest = (contract: Contract): ExampleRequest | undefined =
   };
 };
 
-/** Lists the operations, each with its path, its method, and the parameters of its path. Follows all references. */
+/** Lists the operations, each with its path, its method, and the parameters of its path. Follows references. */
 export const operationsOf = (contract: Contract) =>
   Object.entries(inlined(contract, contract.paths) as Contract['paths']).flatMap(([path, item]) =>
     Object.entries(item)
@@ -93,15 +95,19 @@ export const operationsOf = (contract: Contract) =>
 /** Tells operations from the other keys of a path item, such as `summary`. */
 const isOperation = (entry: [string, unknown]): entry is [string, Operation] => 'responses' in Object(entry[1]);
 
-/** Replaces each reference in a part of the contract with what it refers to. */
-const inlined = (contract: Contract, value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map((each) => inlined(contract, each));
+/** Replaces each reference in a part of the contract with what it refers to, but keeps one that it is following. */
+const inlined = (contract: Contract, value: unknown, following: string[] = []): unknown => {
+  if (Array.isArray(value)) return value.map((each) => inlined(contract, each, following));
   if (!(value instanceof Object)) return value;
   const { $ref, ...fields } = value as { $ref?: string };
-  const own = Object.entries(fields).map(([key, field]) => [key, inlined(contract, field)]);
-  const keys = $ref?.split('/').slice(1);
-  const target = keys?.reduce<unknown>((part, key) => Reflect.get(Object(part), key), contract);
-  return { ...Object(inlined(contract, target)), ...Object.fromEntries(own) };
+  const own = Object.fromEntries(
+    Object.entries(fields).map(([key, field]) => [key, inlined(contract, field, following)]),
+  );
+  if ($ref === undefined) return own;
+  if (following.includes($ref)) return { ...own, $ref };
+  const keys = $ref.split('/').slice(1);
+  const target = keys.reduce<unknown>((part, key) => Reflect.get(Object(part), key), contract);
+  return { ...Object(inlined(contract, target, [...following, $ref])), ...own };
 };
 
 /** Lists the examples of a parameter or a body. */

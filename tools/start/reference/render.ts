@@ -164,10 +164,12 @@ const joined = ({ allOf = [], ...own }: Schema): Schema => {
 
 /** Describes the values of a schema in a line: their type, and the keywords that limit them. */
 const typeOf = (schema: Schema): string => {
-  const { type = [], format, items, ...others } = joined(schema);
+  const { $ref, type = [], format, items, ...others } = joined(schema);
   const limits = Object.entries(others).filter(([keyword]) => !shownElsewhere.includes(keyword));
   const words = limits.map(([keyword, value]) => `${keyword} ${toJson(value)}`);
-  return [[type].flat().join(' or '), format, ...words, items && `of ${typeOf(items)}`].filter(Boolean).join(', ');
+  return [$ref?.split('/').at(-1), [type].flat().join(' or '), format, ...words, items && `of ${typeOf(items)}`]
+    .filter(Boolean)
+    .join(', ');
 };
 
 const shownElsewhere = 'title description example examples properties required anyOf oneOf'.split(' ');

@@ -112,6 +112,17 @@ test('the page at /docs lists the fields of combined schemas, items and referenc
   expect(page).toContain('<b class="s4">400 Bad Request</b>: No <code>id</code></summary>');
 });
 
+test('the page at /docs names a schema that refers to itself where its fields would repeat', () => {
+  const Tree = { properties: { parent: { $ref: '#/components/schemas/Tree' }, twigs: { type: 'array', items: {} } } };
+  Tree.properties.twigs.items = { $ref: '#/components/schemas/Tree', description: 'A twig' };
+  const schema = { $ref: '#/components/schemas/Tree' };
+  const page = pageOf({ requestBody: { content: { 'application/json': { schema } } } }, { schemas: { Tree } });
+  expect(page.match(/<small>.*?<\/small><\/dt>/g)).toEqual([
+    '<small>Tree</small></dt>',
+    '<small>array, of Tree</small></dt>',
+  ]);
+});
+
 test('the page at /docs refers only to files that the local service serves', async () => {
   const { ask } = await start();
   const { body } = await ask('/docs');
