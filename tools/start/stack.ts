@@ -4,15 +4,25 @@ import type { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Emulator } from 'http-api-emulator';
 import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
 import { BundledFunction } from '../../infra/service-function.ts';
-import { readSettings } from '../../infra/settings.ts';
+import { ConfigurationError, readSettings } from '../../infra/settings.ts';
 
 /**
  * Reads the CDK context in cdk.json: the CDK's feature flags, and settings of the stack. Leaves out the permissions
  * boundary, which is a policy on AWS that the emulator cannot read.
+ * @throws ConfigurationError if the file is not valid JSON
  */
 export const readCdkJson = (): Record<string, unknown> => {
-  const { context } = JSON.parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8'));
+  const { context } = parse(readFileSync(new URL('../../cdk.json', import.meta.url), 'utf8'));
   return { ...context, permissionsBoundary: undefined };
+};
+
+const parse = (text: string) => {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // The message may quote several lines of the file.
+    throw new ConfigurationError(`cdk.json is not valid JSON: ${String(error).replaceAll(/\s+/g, ' ')}`);
+  }
 };
 
 /**

@@ -54,7 +54,8 @@ export class Reloader {
     // Wait for all, so that none is still in progress when the next reload begins.
     await Promise.allSettled(bundling);
     const bundles = new Map(await Promise.all(bundling));
-    const isStack = ['schemas/', 'infra/', 'cdk.json'].some(hasChanged) || this.#isBundlingOutdated;
+    const isStack =
+      ['schemas/', 'packages/contract/', 'infra/', 'cdk.json'].some(hasChanged) || this.#isBundlingOutdated;
     return isStack ? this.#reloadStack(bundles) : this.#swapFunctions(bundles);
   }
 

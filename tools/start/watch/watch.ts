@@ -9,18 +9,24 @@ import { Reloader, root, type Service } from './reloader.ts';
  * Whether a file is a source file. An editor's temporary file is not: its name begins with a dot, or ends in `.swp`,
  * `~` or the like.
  */
-const isSource = (file: string): boolean => /^(?:[^.].*\.(?:ts|js|json|yaml)|\.env)$/.test(path.basename(file));
+const isSource = (file: string): boolean => /^[^.].*\.(?:ts|js|json|yaml)$/.test(path.basename(file));
 
-const reloaded = ['functions', 'infra', 'schemas', 'cdk.json'];
+const reloaded = ['functions', 'infra', 'packages/contract', 'schemas', 'cdk.json'];
 
 /** What this process has read or loaded at its start: it cannot use a change. Commands, as in tools/cli, can. */
-const loaded = ['package.json', '.env', 'tools/start', 'packages/emulator'];
+const loaded = ['package.json', 'tools/start', 'packages/emulator'];
 
 /**
  * What is not watched: functions/generated is made from the contract, only tests read schemas/released, and each page
  * load reads the script of the reference page.
  */
-const ignored = ['functions/generated', 'schemas/released', 'packages/emulator/test', 'tools/start/reference'];
+const ignored = [
+  'functions/generated',
+  'schemas/released',
+  'packages/contract/test',
+  'packages/emulator/test',
+  'tools/start/reference/page.js',
+];
 
 /**
  * Watches the service's source files in `root` with chokidar. On Linux, fs.watch would lose track of a file that an
@@ -49,9 +55,10 @@ export const watchSources = async (root: string, onChange: (file: string) => voi
 export const startWatching = async (service: Service): Promise<() => Promise<void>> => {
   const reloader = new Reloader(service);
   const queue = new ReloadQueue((files) => {
-    const fixed = files.filter((file) => loaded.some((place) => `${file}/`.startsWith(`${place}/`)));
-    if (fixed.length > 0) console.log(printable(`Restart to apply what has changed in ${fixed.join(', ')}.`));
-    return fixed.length > 0 && fixed.length === files.length ? Promise.resolve('') : reloader.reload(files);
+    const needRestart = files.filter((file) => loaded.some((place) => `${file}/`.startsWith(`${place}/`)));
+    if (needRestart.length > 0)
+      console.log(printable(`Restart to apply what has changed in ${needRestart.join(', ')}.`));
+    return needRestart.length > 0 && needRestart.length === files.length ? Promise.resolve('') : reloader.reload(files);
   });
   const close = await watchSources(root, (file) => queue.add(file));
   await queue.begin();

@@ -168,9 +168,12 @@ test('npm start -- --watch says in one line what is wrong in infra/, and that so
   expect(service.output()).not.toContain('node:internal');
   await editUntil(/^Reloaded the stack/m, 'infra/settings.ts', () => original);
 
-  for (const file of ['package.json', 'tools/start/main.ts', '.env'])
+  for (const file of ['package.json', 'tools/start/main.ts'])
     await editUntil(new RegExp(`^Restart to apply what has changed in ${file}\\.\n`, 'm'), file, (text) => `${text}\n`);
   const origin = 'https://shop.example';
+  const cdkJson = await read('cdk.json');
+  await editUntil(/^[^\n]*: cdk\.json is not valid JSON: .+\nNot reloaded/m, 'cdk.json', (text) => `${text}}`);
+  await edit('cdk.json', () => cdkJson);
   await editUntil(/^Reloaded the stack/m, 'cdk.json', (text) => {
     const { context, ...others } = JSON.parse(text);
     return JSON.stringify({ ...others, context: { ...context, allowOrigins: origin } });

@@ -6,6 +6,8 @@ import { until } from '../../../../test/kit/waiting.ts';
 import { ReloadQueue, watchSources } from '../../../start/watch/watch.ts';
 
 describe('the watcher', () => {
+  const renderer = 'tools/start/reference/render.ts';
+  const generator = 'packages/contract/types.ts';
   let write: (file: string) => Promise<void>;
   let replace: (file: string) => Promise<void>;
   let remove: (file: string) => Promise<void>;
@@ -24,7 +26,8 @@ describe('the watcher', () => {
       await rename(at(`${file}~`), at(file));
     };
     remove = (file) => rm(at(file), { force: true });
-    for (const file of ['functions/http/errors.ts', 'infra/settings.ts', 'schemas/openapi.yaml']) await write(file);
+    const files = ['functions/http/errors.ts', 'infra/settings.ts', 'schemas/openapi.yaml', renderer, generator];
+    for (const file of files) await write(file);
     changed = [];
     const close = await watchSources(folder, (file) => changed.push(file));
     onTestFinished(close);
@@ -49,6 +52,7 @@ describe('the watcher', () => {
     await expectReport(write, 'functions/http/errors.ts');
     await expectReport(write, path.join('functions', 'new', 'c.ts'));
     await expectReport(remove, 'infra/settings.ts');
+    for (const file of [renderer, generator]) await expectReport(write, file);
   });
 
   test('reports a source file each time an editor replaces it', async () => {
@@ -56,11 +60,11 @@ describe('the watcher', () => {
     for (let replacement = 0; replacement < 5; replacement++) await expectReport(replace, 'schemas/openapi.yaml');
   });
 
-  test("does not report generated files, released contracts or editors' temporary files", async () => {
+  test("does not report generated files, released contracts, the page's script or editors' temporary files", async () => {
     for (const file of ['generated/contract.ts', '.a.ts.swp', 'a.ts~', '4913', '.#a.ts', 'http/a.ts___jb_tmp___']) {
       await write(`functions/${file}`);
     }
-    await write('schemas/released/1.0.0.yaml');
+    for (const file of ['schemas/released/1.0.0.yaml', 'tools/start/reference/page.js']) await write(file);
     await until(async () => {
       await write('infra/settings.ts');
       return changed.includes('infra/settings.ts');
