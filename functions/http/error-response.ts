@@ -73,7 +73,7 @@ const dynamoDBRequestId = /^[A-Z\d]{52}$/;
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
  */
 const accessDenied =
-  /^User: \S+ is not authorized to perform: (dynamodb:[A-Za-z]+ on resource: arn:aws[\w-]*:dynamodb:[\w-]+:\d+:[\w./-]+) /;
+  /^User: \S+ is not authorized to perform: (dynamodb:[A-Za-z]+ on resource: arn:aws[\w-]*:dynamodb:[\w-]+:\d+:[\w./-]+)(?= |$)/;
 
 const ifMatches = (pattern: RegExp, value: unknown): string | undefined =>
   typeof value === 'string' && pattern.test(value) ? value : undefined;

@@ -10,6 +10,10 @@ import type { OperationContext } from './store-time.ts';
  */
 export const timeoutEarlyInMillis = 2_700;
 
+class TimeoutError extends Error {
+  override readonly name = 'TimeoutError';
+}
+
 /**
  * Starts an operation's chain of Middy middlewares. It responds before the time-out, and turns errors into responses.
  * @param operation `errors` are the operation's own errors; `unavailable` is the class of the store's temporary errors
@@ -19,10 +23,16 @@ export const httpOperation = (operation: { errors: readonly Translation[]; unava
   middy<HttpEvent, APIGatewayProxyStructuredResultV2, Error, OperationContext>({
     timeoutEarlyInMillis,
     timeoutEarlyResponse: () => {
-      throw new CatalogueError(errors.storeUnavailable);
+      throw new TimeoutError('the operation did not end in time');
     },
   })
-    .use(errorResponse([...operation.errors, [operation.unavailable, errors.storeUnavailable]]))
+    .use(
+      errorResponse([
+        ...operation.errors,
+        [operation.unavailable, errors.storeUnavailable],
+        [TimeoutError, errors.storeUnavailable],
+      ]),
+    )
     .before(({ context }) => {
       context.storeCalls = [];
     });

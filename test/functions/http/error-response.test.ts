@@ -123,6 +123,12 @@ const deniedAs = (action: string, resource: string): string =>
 
 test.each<[message: string, name: string, denied: string | undefined]>([
   [deniedAs('dynamodb:PutItem', table), 'AccessDeniedException', `dynamodb:PutItem on resource: ${table}`],
+  [
+    deniedAs('dynamodb:PutItem', table).replace(/ because.*/, ''),
+    'AccessDeniedException',
+    `dynamodb:PutItem on resource: ${table}`,
+  ],
+  [deniedAs('dynamodb:PutItem', `${table}:secret`), 'AccessDeniedException', undefined],
   [deniedAs('dynamodb:PutItem', table), 'ValidationException', undefined],
   [deniedAs('s3:PutObject', 'arn:aws:s3:::bucket/secret'), 'AccessDeniedException', undefined],
   [`secret ${deniedAs('dynamodb:PutItem', table)}`, 'AccessDeniedException', undefined],

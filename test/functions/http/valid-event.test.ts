@@ -93,10 +93,12 @@ describe('if an operation has a body, validEvent', async () => {
     expect(await check(operation, { body: {} })).toBe('boolean is required');
   });
 
-  test('names the first ten violations and counts all others', async () => {
-    const list = await compiled(contractWith(jsonBody({ type: 'array', items: { type: 'string' } })));
+  test('names the first ten violations and counts all others, but logs only the first ten', async () => {
+    const items = { type: 'string', maxLength: 3 };
+    const list = await compiled(contractWith(jsonBody({ type: 'array', items })));
     const named = Array.from({ length: 10 }, (_, index) => `${index} must be a string`);
     expect(await check(list, { body: Array(50_000).fill(1) })).toBe([...named, 'and 49990 more'].join('; '));
+    expect(await check(list, { body: [...Array(10).fill(1), 'abcd'] }, 'reason')).toBe('* must be a string');
   });
 
   test('shortens the name of an unknown field in the message if the name is long', async () => {
