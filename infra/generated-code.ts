@@ -1,6 +1,6 @@
 /** Keeps functions/generated as the contract says. Call it before anything imports or bundles that folder. */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { sourceHash } from '../packages/contract/source-hash.ts';
 
@@ -10,11 +10,13 @@ const root = path.resolve(import.meta.dirname, '..');
 export const generator = ['packages/contract/main.ts', 'schemas/openapi.yaml', 'functions/generated'] as const;
 const [, document, folder] = generator;
 
-/** Whether functions/generated was made from the contract as it is now, by the generator as it is now. */
+/** Whether functions/generated is complete, and made from the contract as it is now by the generator as it is now. */
 export const isCurrent = (): boolean => {
   try {
     const contract = readFileSync(path.join(root, folder, 'contract.ts'), 'utf8');
-    return contract.includes(sourceHash(path.join(root, document)));
+    const [, modules = ''] = /^\/\/ Beside it: (.*)/m.exec(contract) ?? [];
+    const exist = modules.split(' ').every((file) => existsSync(path.join(root, folder, file)));
+    return exist && contract.includes(sourceHash(path.join(root, document)));
   } catch {
     return false;
   }

@@ -42,8 +42,9 @@ const generate = async (): Promise<[file: string, source: string][]> => {
       [`${file}.d.ts`, declarationsOf(id)],
     ];
   });
+  const names = modules.map(([file]) => file).join(' ');
   // The file with the hash comes last: if the generator is killed before that, the folder does not pass for complete.
-  return [...modules, ['contract.ts', `// SHA-256 of the sources: ${sources}\n\n${types}`]];
+  return [...modules, ['contract.ts', `// SHA-256 of the sources: ${sources}\n\n// Beside it: ${names}\n\n${types}`]];
 };
 
 try {

@@ -105,4 +105,8 @@ test('a change of the generator, or a generation that was interrupted, makes the
   await rm(path.join(project, generated));
   await generateIfChanged();
   expect(await read(generated)).toContain('SHA-256');
+  const module = 'functions/generated/create-plant.js';
+  await rm(path.join(project, module));
+  await generateIfChanged();
+  expect(await read(module)).toContain('validate');
 });
