@@ -21,14 +21,15 @@ const tokenLifetime = 3_600;
  * uses https, because the authorizer fetches keys only by https. Secret and certificate are new at each start.
  * @param scope the scopes that the client may ask for, separated by spaces
  * @param file keeps the address and the signing key, so that the next start with this file accepts today's tokens
+ * @param reserved is the service's port, which the issuer must not take
  * @throws Error with a message for the user if the file cannot be used
  */
-export const startIssuer = async (scope = allScopes, file?: string) => {
+export const startIssuer = async (scope = allScopes, file?: string, reserved?: number) => {
   const kept = file === undefined ? undefined : readIdentity(file);
   const { key, certificate } = await makeCertificate();
   const server = createServer({ key, cert: certificate });
-  const keptPort = await listen(server, kept?.port ?? 0).catch(() => undefined);
-  const port = keptPort ?? (await listen(server, 0));
+  const wanted = kept?.port === reserved ? 0 : (kept?.port ?? 0);
+  const port = await listen(server, wanted).catch(() => listen(server, 0));
   const issuer = `https://127.0.0.1:${port}`;
   const clientSecret = randomBytes(24).toString('base64url');
   const signingKey = kept?.signingKey ?? (await makeSigningKey());
@@ -71,8 +72,8 @@ export const startIssuer = async (scope = allScopes, file?: string) => {
     audience,
     /** All scopes that the client may ask for, separated by spaces. */
     scope,
-    /** Whether another program uses the kept port. The address is then new, and earlier tokens are refused. */
-    hasMoved: keptPort === undefined,
+    /** Whether the kept port is taken. The address is then new, and earlier tokens are refused. */
+    hasMoved: kept !== undefined && port !== kept.port,
     tokenUrl: `${issuer}/token`,
     clientId,
     clientSecret,

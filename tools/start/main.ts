@@ -60,7 +60,7 @@ const start = async (): Promise<void> => {
   ]);
 
   say('Starting a token issuer ...');
-  const issuer = await startIssuer(undefined, path.join(dataFolder(), 'issuer.json'));
+  const issuer = await startIssuer(undefined, path.join(dataFolder(), 'issuer.json'), port);
   cleanUps.push(issuer.close);
   if (issuer.hasMoved) say('Its last port is in use, so it has a new one: tokens from before this start are refused.');
 

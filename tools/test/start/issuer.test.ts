@@ -58,7 +58,7 @@ describe('with a file', () => {
     onTestFinished(remove);
     file = path.join(folder, 'issuer.json');
   });
-  const start = () => startIssuer('plants/create', file);
+  const start = (reserved?: number) => startIssuer('plants/create', file, reserved);
   /** Whether an issuer's keys verify a token. */
   const verifies = ({ issuer, audience, jwksUri }: LocalIssuer, token: string) =>
     jwtVerify(token, createRemoteJWKSet(new URL(jwksUri)), { issuer, audience }).then(
@@ -90,6 +90,14 @@ describe('with a file', () => {
     expect([first.hasMoved, second.hasMoved, third.hasMoved]).toEqual([false, true, false]);
     expect(second.issuer).not.toBe(first.issuer);
     expect(third.issuer).toBe(second.issuer);
+  });
+
+  test('the local issuer takes another port if its last one is that of the service', async () => {
+    const first = await start();
+    await first.close();
+    const second = await start(Number(new URL(first.issuer).port));
+    onTestFinished(second.close);
+    expect([second.hasMoved, second.issuer === first.issuer]).toEqual([true, false]);
   });
 
   test.each(['', '{}', '{"port":1,"signingKey":{}}'])(
