@@ -2,7 +2,7 @@
 import type { AccessLogEntry } from 'http-api-emulator';
 import { withoutHash } from './terminal.ts';
 
-/** What those reasons in the authorizer's log mean that do not say it themselves. */
+/** Explains the reasons in the authorizer's log that are not clear by themselves. */
 const refusals: Record<string, string> = {
   issuer: 'the token is from another issuer',
   'unknown key': "the issuer does not have the token's key",
@@ -52,6 +52,8 @@ const loggedReason = (message: unknown): string | undefined => {
 };
 
 const causeOf = ({ name, code, stack, denied, cause }: Record<string, unknown>): string => {
-  const [, thrown = name] = /^(?:Error: )?(.*)/.exec(String(stack ?? name)) ?? [];
-  return [denied ? `IAM denies ${denied}` : thrown, code, cause && causeOf(Object(cause))].filter(Boolean).join(': ');
+  // The names of these classes say no more than their messages.
+  const [, thrown = ''] = /^(?:(?:Catalogue|Timeout)?Error: |\w+Unavailable: )?(.*)/.exec(String(stack ?? name)) ?? [];
+  const more = thrown.split(' ').includes(String(code)) ? undefined : code;
+  return [denied ? `IAM denies ${denied}` : thrown, more, cause && causeOf(Object(cause))].filter(Boolean).join(': ');
 };

@@ -28,7 +28,7 @@ export const applyCors = (spec: CorsSpec, request: IncomingMessage, response: Ht
   return { ...response, headers: { ...Object.fromEntries(own), ...added } };
 };
 
-/** The request's Origin, if it is a page's of another origin, from which browsers hide the response. */
+/** Returns the Origin of a page that CORS does not allow to read the response, so that browsers hide it. */
 export const refusedOrigin = (spec: CorsSpec | undefined, { headers }: IncomingMessage): string | undefined => {
   const { origin, host } = headers;
   const isAllowed = origin === `http://${host}` || (spec !== undefined && allowedOrigin(spec, origin) !== undefined);

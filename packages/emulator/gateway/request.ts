@@ -94,7 +94,7 @@ export const splitTarget = (target: string): { pathname: string; rawQueryString:
 /** Reads the body of a request. @throws Refused if the body is too large, or if the client does not send all of it */
 export const readEventBody = async (request: IncomingMessage): Promise<Buffer> => {
   const body = await readBody(request, limits.body).catch(() => {
-    throw new Refused(responses.badRequest, 'the client closed the connection before the body ended');
+    throw new Refused(responses.badRequest, 'the connection closed before the body ended');
   });
   if (body === undefined) throw new Refused(responses.bodyTooLarge);
   return body;

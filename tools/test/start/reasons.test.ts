@@ -30,6 +30,18 @@ test.each<[status: number, entry: Partial<AccessLogEntry>, reason: string]>([
   [500, { log: failed({ stack: 'TypeError: oops\n    at a' }), errorBody: body('ours', 50001) }, 'TypeError: oops'],
   [500, { log: failed({ name: 'AccessDeniedException', denied: 'b:C on d' }) }, 'IAM denies b:C on d'],
   [500, { error: 'Worker0123ABCD: Error: oops' }, 'Worker: Error: oops'],
+  [
+    503,
+    {
+      log: failed({
+        stack: 'StoreUnavailable: no answer\n    at a',
+        cause: { stack: 'Error: connect ECONNREFUSED', code: 'ECONNREFUSED' },
+      }),
+    },
+    'no answer: connect ECONNREFUSED',
+  ],
+  [503, { log: failed({ stack: 'TimeoutError: too late' }) }, 'too late'],
+  [503, { log: failed({ stack: 'CatalogueError: no time left' }) }, 'no time left'],
   [503, { log: failed({ stack: 'Error: a', cause: { name: 'TimeoutError', code: 'E' } }) }, 'a: TimeoutError: E'],
 ])('the reason for a %i of %j is: %s', (status, entry, reason) => {
   expect(reasonFor({ ...request, status, log: [], ...entry })).toBe(reason);
