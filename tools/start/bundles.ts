@@ -117,8 +117,10 @@ export const toSources = (stack: string, mapAt: (bundle: string) => SourceMap | 
  * Returns a log with source lines in its stack traces. Finds a map by the hash of the bundle's file, not by the hash in
  * the log, which a function could log wrongly.
  */
-export const withSources = <Log>(log: Log): Log =>
-  JSON.parse(toSources(JSON.stringify(log), (file) => mapOf(hashOf(file))));
+export const withSources = <Log>(log: Log): Log => {
+  const text = JSON.stringify(log);
+  return text.includes('/index.js:') ? JSON.parse(toSources(text, (file) => mapOf(hashOf(file)))) : log;
+};
 
 /**
  * Translates a stack trace of the bundle with a hash.
