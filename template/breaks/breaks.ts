@@ -372,6 +372,7 @@ const byFile: Record<string, Row[]> = {
   'tools/start/issuer.ts': [
     ['randomUUID()}` }]', "''}` }]", 'A process that trusts one local issuer rejects the next one.'],
     ["mode: 0o600, flag: 'wx'", "flag: 'wx'", 'Other users may read the key that signs tokens.'],
+    ['kept?.port === reserved', 'false', 'npm start fails if PORT is the last port of its issuer.'],
     ['kept?.port ?? 0', '0', 'After each restart of the local service, every token is refused.'],
   ],
   'packages/emulator/lambda/functions.ts': [
@@ -409,6 +410,7 @@ const byFile: Record<string, Row[]> = {
     ['debug ? invoked : ', '', 'The gateway gives up a request while a debugger pauses its function.'],
   ],
   'tools/start/contract.ts': [
+    ['if (following.includes($ref)) return { ...own, $ref };', '', 'npm start fails if a schema refers to itself.'],
     [
       'text.replaceAll("\'", "\'\\\\\'\'")',
       'text',
@@ -495,7 +497,7 @@ const byFile: Record<string, Row[]> = {
   ],
   'tools/start/watch/watch.ts': [
     ['const quietTime = 60', 'const quietTime = 30', 'A reload begins before all files are saved.'],
-    ["['functions/generated', ", '[', 'The files that a reload generates cause the next reload.'],
+    ["  'functions/generated',\n", '', 'The files that a reload generates cause the next reload.'],
     [
       'for (const file of files) this.#files.add(file);',
       '',
@@ -581,6 +583,7 @@ const byFile: Record<string, Row[]> = {
     ['randomBytes(32)', "Buffer.from('local')", "Any user of the machine can read another user's store."],
   ],
   'packages/emulator/serve.ts': [
+    ['2 * Math', 'Math', 'Ctrl-C cuts a request whose authorizer was slow.'],
     ["once(response, 'close')", 'response', 'Ctrl-C turns a request that is still running into an error.'],
   ],
   'packages/emulator/servers.ts': [

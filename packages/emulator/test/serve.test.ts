@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type ServeOptions, serve } from '../serve.ts';
 import type { Template } from '../template/read-template.ts';
@@ -213,21 +214,27 @@ test('close lets a request in progress end with its own status, and accepts no f
   expect(statuses).toEqual([200]);
 });
 
-test('close ends a request whose client does not send the rest of it, once its functions would have timed out', async () => {
+test('close ends a request whose client does not send the rest of it, once an authorizer and a function would have timed out', async () => {
   const folder = await temporaryFolder();
-  const { url, close } = await serve({
-    ...(await smallStack(folder, { functions: { One: returning('one') } })),
-    store: { folder: `${folder}/data` },
-  });
-  const socket = connect(Number(new URL(url).port), '127.0.0.1');
-  const cut = once(socket.on('error', () => {}).resume(), 'close');
-  socket.write('GET /One HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n');
-  // When this second request is answered, the first one has arrived.
+  const { template, assets } = await smallStack(folder, { functions: { One: returning('one') } });
+  Object.assign(template.Resources?.['One']?.Properties ?? {}, { Timeout: 3 });
+  const { url, close } = await serve({ template, assets, store: { folder: `${folder}/data` } });
+  const stall = () => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {});
+    socket.write('GET /One HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n');
+    return socket;
+  };
+  const late = stall();
+  const cut = once(stall().resume(), 'close');
+  // When this third request is answered, the others have arrived.
   await fetch(url);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const closing = close();
-  await vi.advanceTimersByTimeAsync(30_000);
+  await vi.advanceTimersByTimeAsync(5_900);
+  late.write('all of it');
+  expect(await text(late)).toContain('"one"');
+  await vi.advanceTimersByTimeAsync(100);
   await Promise.all([closing, cut]);
 });
 

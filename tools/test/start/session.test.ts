@@ -8,7 +8,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { listen } from '../../../packages/emulator/servers.ts';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
 import { readSession, removeStaleSession, writeSession } from '../../start/session.ts';
-import { dataFolder, readPort } from '../../start/settings.ts';
+import { dataFolder, readOptions, readPort } from '../../start/settings.ts';
 
 test.each([
   [undefined, 3000],
@@ -21,6 +21,17 @@ test.each([
 test.each(['65536', '-1', '0x50'])('PORT=%s is rejected as an invalid port', (value) => {
   vi.stubEnv('PORT', value);
   expect(readPort).toThrow(`PORT is ${JSON.stringify(value)}, but it must be a number from 0`);
+});
+
+test.each([
+  ['watch', 'true', { watch: true }],
+  ['loglevel', 'verbose', { verbose: true }],
+  ['debug', 'true', { debug: 9229 }],
+  ['debug', '9230', { debug: 9230 }],
+])('npm start takes its option back if npm has taken it: npm_config_%s=%s', (name, value, options) => {
+  vi.stubEnv(`npm_config_${name}`, value);
+  vi.spyOn(process, 'argv', 'get').mockReturnValue(['node', 'main.ts']);
+  expect(readOptions()).toMatchObject(options);
 });
 
 test.each([
