@@ -451,11 +451,7 @@ const byFile: Record<string, Row[]> = {
     ],
   ],
   'tools/cli/npm-command.ts': [
-    [
-      '!variable.startsWith(prefix)',
-      'variable !== prefix',
-      'npm run plant create --token x calls the service without that token.',
-    ],
+    ['unabbreviated.startsWith(own)', 'false', 'npm run plant create --token x calls the service without that token.'],
     [
       '.filter(isTaken)',
       '.filter(() => false)',

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { Command } from 'commander';
+import { Command, type Option } from 'commander';
 
 /**
  * A command that people run with npm, which takes all options before a `--` for itself. The command then refuses to
@@ -12,7 +12,7 @@ export class NpmCommand extends Command {
   }
 
   override parseOptions(args: string[]) {
-    const taken = this.options.flatMap(({ long }) => long ?? []).filter(isTaken);
+    const taken = this.options.filter(isTaken).map(({ long }) => long);
     if (taken.length > 0) {
       const names = this.parent === null ? [this.name()] : [this.parent.name(), this.name()];
       const example = `${names.join(' ')} ${taken[0]} ...`;
@@ -25,20 +25,17 @@ export class NpmCommand extends Command {
   }
 }
 
-/**
- * Whether npm's environment has an option with another value than npm's own settings, such as those in ~/.npmrc. npm
- * takes `--token` as short for its own `--token-description`.
- */
-const isTaken = (flag: string): boolean => {
-  const prefix = variableOf(flag.slice(2));
-  return Object.entries(process.env).some(([variable, value]) => {
-    if (!variable.startsWith(prefix)) return false;
-    const { [variable]: _, ...env } = process.env;
-    const key = variable.slice(variableOf('').length).replaceAll('_', '-');
+/** npm's option for which it takes `--token` and `--to`. */
+const unabbreviated = 'token-description';
+
+/** Whether npm's environment has an option with another value than npm's own settings, such as those in ~/.npmrc. */
+const isTaken = (option: Option): boolean => {
+  const own = option.long?.slice(2) ?? '';
+  return [own, ...(unabbreviated.startsWith(own) ? [unabbreviated] : [])].some((key) => {
+    const { [`npm_config_${key.replaceAll('-', '_').toLowerCase()}`]: value, ...env } = process.env;
+    // npm's environment has an empty value for false and null: the same as no flag.
+    if (value === undefined || (value === '' && option.isBoolean())) return false;
     const setting = spawnSync('npm', ['config', 'get', key], { env }).stdout?.toString().trim();
-    // npm's environment has an empty value for a setting that is false or null.
     return setting?.replace(/^(false|null)$/, '') !== value;
   });
 };
-
-const variableOf = (key: string): string => `npm_config_${key.replaceAll('-', '_').toLowerCase()}`;
