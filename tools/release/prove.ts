@@ -1,5 +1,5 @@
 /** `npm run prove -- --account <id> --region <region>` tries on AWS what only AWS can show, and writes a report. */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline/promises';
@@ -22,14 +22,31 @@ const options = new NpmCommand('npm run prove --')
   .parse()
   .opts<Options>();
 
+/** Lets only one run go on at a time: the file has the id of its process. */
+const lock = (file: string): void => {
+  const other = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  if (other !== '' && isAlive(Number(other))) throw new Error(`The process ${other} runs this already (${file}).`);
+  writeFileSync(file, String(process.pid));
+  process.once('exit', () => rmSync(file, { force: true }));
+};
+
+const isAlive = (id: number): boolean => {
+  try {
+    return process.kill(id, 0);
+  } catch {
+    return false;
+  }
+};
+
 await runCommand(async () => {
   const root = path.resolve(import.meta.dirname, '../..');
   const folder = path.join(root, '.prove');
   const [stop, never] = [new AbortController(), new AbortController().signal];
   mkdirSync(folder, { recursive: true });
+  lock(path.join(folder, 'pid'));
   rmSync(path.join(folder, 'stop'), { force: true });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.once(signal, () => {
+    process.on(signal, () => {
       console.error('Stops after the running command …');
       // commands.sh looks for this file at each pause. The signal does not reach the commands, which would end halfway.
       writeFileSync(path.join(folder, 'stop'), '');

@@ -7,12 +7,14 @@ umask 077
 # Between two questions. A run that is to be stopped ends here.
 pause() { [ ! -e "$STOP" ] || exit 130; sleep "$(($1 * SCALE))"; }
 
-# until_true <minutes> <command...>: asks every ten seconds, prints after how many seconds the command succeeded.
+# until_true <minutes> <command...>: asks every ten seconds, and once more when the time is over. Prints after how many
+# seconds the command succeeded.
 until_true() {
-  tries=$(($1 * 6 * SCALE + 2)) begun=$(date +%s); shift
+  begun=$(date +%s) last=''; end=$((begun + $1 * 60 * SCALE)); shift
   until "$@" > /dev/null 2>&1; do
-    tries=$((tries - 1)); [ "$tries" -gt 0 ] || { echo "not in time: $*" >&2; return 1; }
+    [ -z "$last" ] || { echo "not in time: $*" >&2; return 1; }
     pause 10
+    [ "$(date +%s)" -lt "$end" ] || last=yes
   done
   echo "after $(($(date +%s) - begun)) s"
 }
@@ -20,6 +22,14 @@ until_true() {
 described() { aws cloudformation describe-stacks --stack-name "$STACK" --query "Stacks[0].$1"; }
 output() { described "Outputs[?OutputKey=='$1'].OutputValue"; }
 status() { described '[StackStatus,LastUpdatedTime]'; }
+# if_known <command...>: prints nothing if AWS does not know what the command asks for. Fails if AWS refuses to say.
+if_known() {
+  "$@" 2> "$T/problem" || grep -qE 'does not exist|NotFoundException' "$T/problem" ||
+    { cat "$T/problem" >&2; return 1; }
+}
+gone() { found=$(if_known status) && [ -z "$found" ]; }
+# A stack in review has never been deployed, and can be deleted.
+settled() { case $(status) in REVIEW_*) ;; *_IN_PROGRESS*) return 1;; esac; }
 # resources <type>: logical id, a tab, physical id.
 resources() {
   aws cloudformation list-stack-resources --stack-name "$STACK" \
@@ -44,8 +54,10 @@ boundary() {
 }
 cdk() { action=$1; shift; npx cdk "$action" $SETTINGS $(boundary) "$@"; }
 
-# deploy [option...]: prints the stack's status. Fails with the end of CDK's output if that changed nothing.
+# deploy [option...]: prints the stack's status and, on further lines, what failed first. Fails with the end of CDK's
+# output if that changed nothing.
 deploy() {
+  from=$(iso "$(date +%s)")
   before=$(status 2> /dev/null) || before=none
   code=0; cdk deploy --require-approval never "$@" > "$T/cdk" 2>&1 || code=$?
   after=$(status) || after=none
@@ -53,11 +65,14 @@ deploy() {
     tail -n 4 "$T/cdk" >&2; return 1
   fi
   echo "${after%%"$TAB"*}"
+  [ "$code" -eq 0 ] || aws cloudformation describe-stack-events --stack-name "$STACK" --query "StackEvents[?
+    ends_with(ResourceStatus,'_FAILED') && Timestamp>='$from'].[LogicalResourceId,ResourceStatusReason]" | tail -n 3
 }
 
 # reach: what requests to the stack need.
 reach() {
-  API_URL=$(output ApiUrl) TABLE=$(output TableName) TOKEN=$(npm run -s token -- --stack "$STACK" 2> /dev/null)
+  API_URL=$(output ApiUrl) TABLE=$(output TableName)
+  TOKEN=$(npm run -s token -- --stack "$STACK" 2> "$T/token") || { cat "$T/token" >&2; return 1; }
   table() { aws dynamodb describe-table --table-name "$TABLE" --query "Table.$1"; }
   KEY=$(table 'KeySchema[0].AttributeName')
   KEY_TYPE=$(table "AttributeDefinitions[?AttributeName=='$KEY']|[0].AttributeType")
@@ -121,15 +136,16 @@ log_lines() {
   aws logs filter-log-events --log-group-name "$(physical_id Logs::LogGroup "$1Logs")" --filter-pattern "$2" \
     --start-time "${3-$STARTED}000" --query 'events[].[message]'
 }
-# went_off <alarm> [since]: prints when it did.
+# went_off <alarm> [since]: prints when it did. Ends the step if AWS refuses to say.
 went_off() {
-  aws cloudwatch describe-alarm-history --alarm-name "$STACK-$1" --history-item-type StateUpdate \
+  changes=$(aws cloudwatch describe-alarm-history --alarm-name "$STACK-$1" --history-item-type StateUpdate \
     --start-date "$(iso "${2-$STARTED}")" \
-    --query "AlarmHistoryItems[?ends_with(HistorySummary,'to ALARM')].[Timestamp]" | sort | grep -m 1 .
+    --query "AlarmHistoryItems[?ends_with(HistorySummary,'to ALARM')].[Timestamp]") || exit 1
+  printf '%s\n' "$changes" | sort | grep -m 1 .
 }
 versions() {
   resources Lambda::Function | while read -r name id; do
-    case $name in SmokeTest*) continue;; esac
+    case $name in SmokeTest* | OutsideCheck*) continue;; esac
     echo "${name%????????} $(aws lambda get-alias --function-name "$id" --name live --query FunctionVersion)"
   done | paste -sd, -
 }
@@ -146,15 +162,18 @@ running_deployments() {
 }
 
 # roll_out [version] [command]: deploys a version, or the commit, while a client sends requests and, meanwhile, repeats
-# the command. Prints the status, the versions before and after, how the requests fared, and what failed the smoke test.
+# the command. Prints the status, the versions before and after, how the requests fared, and what failed.
 roll_out() {
   since=$(date +%s) old=$(versions); : > "$T/codes"
   [ -z "${1-}" ] || folder=$(node "tools/release/prove/versions.ts" "$1" "$T/$1")
   (cd "${folder-.}" && deploy > "$T/status" 2>&1 || true) & deploying=$!
-  while kill -0 $deploying 2> /dev/null; do request >> "$T/codes"; ${2:-:}; pause 1; done
-  result=$(cat "$T/status")
+  # Not with pause: a run that stopped here would continue with a second roll-out of the same version.
+  while kill -0 $deploying 2> /dev/null; do request >> "$T/codes"; ${2:-:}; sleep "$SCALE"; done
+  result=$(head -n 1 "$T/status")
   if [ "$result" = UPDATE_ROLLBACK_FAILED ]; then
     aws cloudformation continue-update-rollback --stack-name "$STACK"
+    # The next command fails at once if it still sees the old status.
+    sleep "$((30 * SCALE))"
     aws cloudformation wait stack-rollback-complete --stack-name "$STACK"
     result="$(status | cut -f 1) after $result"
   fi
@@ -163,76 +182,111 @@ roll_out() {
   echo "$result; $moved; $(grep -vc '^200' "$T/codes" || true) of $(grep -c . "$T/codes") requests failed"
   log_lines SmokeTest '{ $.message.problem = "*" }' "$since" |
     sed -nE 's/.*"problem":"([^"]*)".*/smoke test: \1/p' | head -n 1
+  sed 1d "$T/status"
 }
 
-# remains: lists what has the names or the tags of the two stacks. It fails if AWS refuses to list something.
+# remains: lists what the run has made and AWS still has. It fails if AWS refuses to list something.
 remains() {
   for kind in dev prod; do
     use $kind
-    ! status > /dev/null 2>&1 || echo "stack $STACK"
-    listed > "$T/listed"; sed '/^None$/d' "$T/listed"
+    found=$(if_known status) || return 1
+    [ -z "$found" ] || echo "stack $STACK"
+    { roles && tables && logs && pools && keys && named; } > "$T/listed" || return 1
+    sed '/^None$/d' "$T/listed"
   done
 }
-listed() {
-  roles; tables; logs; tagged
-  aws dynamodb list-backups --backup-type ALL --query "BackupSummaries[?starts_with(TableName,'$STACK')].[BackupArn]"
-  aws lambda list-functions --query "Functions[?starts_with(FunctionName,'$STACK')].[FunctionName]"
-  aws apigatewayv2 get-apis --query "Items[?Name=='$STACK'].[Name]"
-  aws deploy list-applications --query "applications[?starts_with(@,'$STACK')].[@]"
-  aws cloudwatch describe-alarms --alarm-types MetricAlarm CompositeAlarm --alarm-name-prefix "$STACK" \
-    --query '[MetricAlarms,CompositeAlarms][][].[AlarmName]'
-  aws cloudwatch list-dashboards --dashboard-name-prefix "$STACK" --query 'DashboardEntries[].[DashboardName]'
+# ours <command...>: the names in this stack. Construct ids begin with a capital, and names of stages do not: another
+# stack may be PlantStore-dev-prove-x. A pipe would hide that the command has failed.
+ours() { "$@" > "$T/names" && sed -nE "/^(\/aws\/[a-z]+\/)?$STACK-[A-Z]/p" "$T/names"; }
+named() {
+  aws apigatewayv2 get-apis --query "Items[?Name=='$STACK'].[Name]" &&
+    ours aws dynamodb list-backups --backup-type ALL --query 'BackupSummaries[].[TableName,BackupArn]' &&
+    ours aws lambda list-functions --query 'Functions[].[FunctionName]' &&
+    ours aws deploy list-applications --query 'applications[].[@]' &&
+    ours aws cloudwatch describe-alarms --alarm-types MetricAlarm CompositeAlarm --alarm-name-prefix "$STACK" \
+      --query '[MetricAlarms,CompositeAlarms][][].[AlarmName]' &&
+    ours aws cloudwatch list-dashboards --dashboard-name-prefix "$STACK" --query 'DashboardEntries[].[DashboardName]'
 }
+roles() { aws iam list-roles --path-prefix "/$STACK/$AWS_REGION/" --query 'Roles[].[RoleName]'; }
+tables() { ours aws dynamodb list-tables --query 'TableNames[].[@]'; }
+logs() { ours aws logs describe-log-groups --log-group-name-pattern "$STACK" --query 'logGroups[].[logGroupName]'; }
 tagged() {
   aws resourcegroupstaggingapi get-resources "$@" \
     --tag-filters "Key=service,Values=$SERVICE" "Key=stage,Values=$kind-prove" \
     --query 'ResourceTagMappingList[].[ResourceARN]'
 }
-roles() { aws iam list-roles --query "Roles[?starts_with(RoleName,'$STACK')].[RoleName]"; }
-tables() { aws dynamodb list-tables --query "TableNames[?starts_with(@,'$STACK')].[@]"; }
-logs() { aws logs describe-log-groups --log-group-name-pattern "$STACK" --query 'logGroups[].[logGroupName]'; }
-pools() { tagged --resource-type-filters cognito-idp:userpool | sed 's|.*/||'; }
+# AWS also lists what was tagged once, and a deleted key keeps its tags for 30 days. So these two ask the service.
+# https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_GetResources.html
+pools() {
+  arns=$(tagged --resource-type-filters cognito-idp:userpool) || return 1
+  for arn in $arns; do
+    if_known aws cognito-idp describe-user-pool --user-pool-id "${arn##*/}" --query 'UserPool.[Id]' || return 1
+  done
+}
+keys() {
+  arns=$(tagged --resource-type-filters kms:key) || return 1
+  for arn in $arns; do
+    if_known aws kms describe-key --key-id "$arn" \
+      --query "[KeyMetadata][?KeyState!='PendingDeletion'].[Arn]" || return 1
+  done
+}
+still_listed() { for kind in dev prod; do tagged > "$T/arns" || return 1; sed '/:kms:/d' "$T/arns"; done; }
 
-# The runbook's "Remove the stack". What fails is left, and remains lists it.
+# The runbook's "Remove the stack". What fails is tried again; in the end, remains lists it.
 clean_up() {
   set +e
+  for kind in dev prod; do use $kind; until_true 90 settled > /dev/null; done
+  until_true 60 removed || cat "$T/removed"
+}
+# While a stack is there, it needs what it would leave.
+removed() {
   for kind in dev prod; do
     use $kind
-    if status > /dev/null 2>&1; then
-      aws cloudformation update-termination-protection --no-enable-termination-protection \
-        --stack-name "$STACK" > /dev/null
-      cdk destroy --force
-    fi
-    for role in $(roles); do
-      aws iam delete-role-policy --role-name "$role" --policy-name Permissions
-      aws iam delete-role --role-name "$role"
-    done
-    for table in $(tables); do
-      aws dynamodb update-table --table-name "$table" --no-deletion-protection-enabled > /dev/null
-      # A table with point-in-time recovery would leave a backup for 35 days:
-      # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/PointInTimeRecovery_Howitworks.html
-      aws dynamodb update-continuous-backups --table-name "$table" \
-        --point-in-time-recovery-specification PointInTimeRecoveryEnabled=false > /dev/null
-      aws dynamodb delete-table --table-name "$table" > /dev/null
-    done
-    for pool in $(pools); do
-      domain=$(aws cognito-idp describe-user-pool --user-pool-id "$pool" --query UserPool.Domain)
-      aws cognito-idp delete-user-pool-domain --user-pool-id "$pool" --domain "$domain"
-      aws cognito-idp update-user-pool --user-pool-id "$pool" --deletion-protection INACTIVE
-      aws cognito-idp delete-user-pool --user-pool-id "$pool"
-    done
-    for group in $(logs); do aws logs delete-log-group --log-group-name "$group"; done
-  done
-  # Some lists still have what has just been deleted.
-  until_true 10 nothing_remains
+    gone || { settled && remove_stack; }
+    ! gone || remove_kept
+  done > "$T/removed" 2>&1
+  left=$(remains) && [ -z "$left" ]
 }
-nothing_remains() { [ -z "$(remains)" ]; }
+remove_stack() {
+  aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name "$STACK" > /dev/null
+  cdk destroy --force
+}
+# A table with point-in-time recovery would leave a backup for 35 days:
+# https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/PointInTimeRecovery_Howitworks.html
+delete_table() {
+  aws dynamodb update-continuous-backups --table-name "$1" \
+    --point-in-time-recovery-specification PointInTimeRecoveryEnabled=false > /dev/null &&
+    aws dynamodb delete-table --table-name "$1" > /dev/null
+}
+remove_kept() {
+  for role in $(roles); do
+    aws iam delete-role-policy --role-name "$role" --policy-name Permissions
+    aws iam delete-role --role-name "$role"
+  done
+  for table in $(tables); do
+    # DynamoDB refuses to delete a table that it is changing. So one pass ends the protection, and the next deletes.
+    case $(aws dynamodb describe-table --table-name "$table" --query 'Table.[TableStatus,DeletionProtectionEnabled]') in
+      ACTIVE*True) aws dynamodb update-table --table-name "$table" --no-deletion-protection-enabled > /dev/null;;
+      ACTIVE*) delete_table "$table";;
+    esac
+  done
+  for pool in $(pools); do
+    domain=$(aws cognito-idp describe-user-pool --user-pool-id "$pool" --query UserPool.Domain)
+    aws cognito-idp delete-user-pool-domain --user-pool-id "$pool" --domain "$domain"
+    aws cognito-idp update-user-pool --user-pool-id "$pool" --deletion-protection INACTIVE
+    aws cognito-idp delete-user-pool --user-pool-id "$pool"
+  done
+  for group in $(logs); do aws logs delete-log-group --log-group-name "$group"; done
+}
 
-# Whether a run may begin: prints the commit, or why not.
-check_tools() {
+# Whether a run may begin: prints why not, or the commit.
+check_credentials() {
   case $(aws --version) in aws-cli/2*) ;; *) echo "This needs version 2 of the AWS CLI: $(aws --version)"; exit 1;; esac
   actual=$(aws sts get-caller-identity --query Account)
   [ "$actual" = "$ACCOUNT" ] || { echo "The credentials are those of the account $actual, not $ACCOUNT."; exit 1; }
+}
+check_tools() {
+  check_credentials
   [ -z "$(git status --porcelain)" ] || { echo 'Commit all changes first: the report names the commit.'; exit 1; }
   git rev-parse HEAD
 }

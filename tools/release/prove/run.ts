@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import path from 'node:path';
 import { scopes } from '../../../functions/generated/contract.ts';
 import { exampleRequest, readContract } from '../../start/contract.ts';
-import { writeReport } from './report.ts';
+import { redact, writeReport } from './report.ts';
 import { commands, type Step, steps } from './steps.ts';
 import { changed } from './versions.ts';
 
@@ -33,7 +33,8 @@ const plan = ({ account, region }: Options): string => `In the account ${account
 - sends some 10,000 requests to them, and deploys versions that are broken on purpose;
 - takes about four hours, and costs about a dollar (docs/cost.md);
 - removes both stacks with their data, and lists what is left.
-It needs the rights of an administrator, and changes nothing else. Ctrl-C stops it; the same command continues.`;
+It leaves a key that AWS deletes after 30 days, traces, files in CDK's bucket, and names of logs in a policy for logs.
+It needs the rights of an administrator, for four hours. Ctrl-C stops it; the same command continues.`;
 
 /** A run, whose state is in a file after each step. */
 class Run {
@@ -46,9 +47,15 @@ class Run {
     this.#surroundings = surroundings;
     this.#file = path.join(surroundings.folder, 'state.json');
     const started = Math.floor(Date.now() / 1_000);
-    this.state = existsSync(this.#file)
-      ? JSON.parse(readFileSync(this.#file, 'utf8'))
-      : { account, region, commit: '', started, results: [] };
+    this.state = this.#read() ?? { account, region, commit: '', started, results: [] };
+  }
+
+  #read(): State | undefined {
+    try {
+      return existsSync(this.#file) ? JSON.parse(readFileSync(this.#file, 'utf8')) : undefined;
+    } catch {
+      throw new Error(`${this.#file} is damaged. Delete it, and add --clean-up.`);
+    }
   }
 
   get hasBegun(): boolean {
@@ -61,7 +68,7 @@ class Run {
     renameSync(`${this.#file}.next`, this.#file);
   }
 
-  end = () => rmSync(this.#file);
+  end = () => rmSync(this.#file, { force: true });
 
   /** Runs commands of commands.sh. @throws what has stopped the run, if the user has */
   async sh(script: string): Promise<Output> {
@@ -98,12 +105,24 @@ class Run {
     const reach = name === `deploy ${kind}` ? '' : 'reach';
     const { code, stdout, output } = await this.sh(`use ${kind}; ${reach}\n${script}`);
     const [printed, all] = [stdout, output].map((text) => text.trim().replaceAll(/\s*\n\s*/g, '; '));
-    if (code !== 0 && /Expired|has expired/.test(output)) throw new Error(`The AWS credentials have expired: ${all}`);
-    if (code !== 0) return { verdict: code === 77 ? 'not tried' : 'failed', observed: all?.slice(-500) ?? '' };
+    // The code does not tell, because these commands may stand in pipes.
+    if (/ExpiredToken|(token|session).*expired/i.test(output))
+      throw new Error(`The AWS credentials have expired: ${all}`);
+    if (code !== 0) return { verdict: code === 77 ? 'not tried' : 'failed', observed: redact(all ?? '').slice(-500) };
     if (expected.startsWith('? ')) return { verdict: 'seen', observed: printed ?? '' };
     return { verdict: new RegExp(expected).test(printed ?? '') ? 'as expected' : 'differs', observed: printed ?? '' };
   }
 }
+
+/** Without a run, for example of another checkout, the user sees what would be removed, and types the account's id. */
+const mayCleanUp = async (run: Run, { account, yes }: Options, { ask, say }: Surroundings): Promise<boolean> => {
+  await run.ask('check_credentials');
+  if (run.hasBegun) return true;
+  const found = await run.ask('remains');
+  if (found === '') throw new Error('The account has nothing to clean up.');
+  say(`No run has begun here. This would be removed:\n${found}`);
+  return yes === true || (await ask("Type the account's id to remove it: ")) === account;
+};
 
 /** Finds the run to continue, or begins one if the user agrees. @returns undefined if the user does not */
 const begin = async (options: Options, surroundings: Surroundings): Promise<Run | undefined> => {
@@ -112,9 +131,9 @@ const begin = async (options: Options, surroundings: Surroundings): Promise<Run 
   const { account, region, commit: before } = run.state;
   if (account !== options.account || region !== options.region)
     throw new Error(`First end the run in the account ${account}, region ${region}.`);
+  if (options.cleanUp) return (await mayCleanUp(run, options, surroundings)) ? run : undefined;
   const commit = await run.ask('check_tools');
-  if (options.cleanUp && !run.hasBegun) throw new Error('No run has begun, so there is nothing to clean up.');
-  if (run.hasBegun && !options.cleanUp && before !== commit)
+  if (run.hasBegun && before !== commit)
     throw new Error(`The run began at the commit ${before}: check it out, or add --clean-up.`);
   if (run.hasBegun) return run;
   await run.ask('check_account');
@@ -145,19 +164,21 @@ export const prove = async (options: Options, surroundings: Surroundings): Promi
   if (run === undefined) return 1;
   const { folder, say, ask } = surroundings;
   const report = path.join(folder, 'report.md');
-  let left: string | undefined;
+  let [left, listed]: (string | undefined)[] = [];
   try {
     if (!options.cleanUp) await runSteps(run, say);
     if (options.yes || options.cleanUp || (await ask('Type yes to remove everything: ')) === 'yes') {
       say('Removing everything …');
       say((await run.sh('clean_up')).output);
+      listed = await run.ask('still_listed');
       left = await run.ask('remains');
     }
   } finally {
-    writeFileSync(report, writeReport(run.state, steps, left));
     const again = `npm run prove -- --account ${options.account} --region ${options.region}`;
     if (left === '') run.end();
     else say(`Something is left:\n${left ?? ''}\nTo continue: ${again}\nTo remove everything: ${again} --clean-up`);
+    if (listed) say(`AWS still lists, perhaps for hours:\n${listed}`);
+    writeFileSync(report, writeReport(run.state, steps, left, listed));
     say(`The report is ${report}. Please read it, and send it as an issue.`);
   }
   const isGood = run.state.results.every(({ verdict }) => verdict !== 'failed' && verdict !== 'differs');

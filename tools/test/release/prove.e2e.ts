@@ -7,8 +7,9 @@ import { temporaryFolder } from '../../../test/kit/local-service.ts';
 import { startIn } from '../../release/project-copy.ts';
 import { type Options, prove, type Surroundings } from '../../release/prove/run.ts';
 import { steps } from '../../release/prove/steps.ts';
-import { copyVersion, entry } from '../../release/prove/versions.ts';
-import { account, FakeAccount } from './kit/fake-account.ts';
+import { changed, copyVersion, entry } from '../../release/prove/versions.ts';
+import { Stopped } from '../../start/terminal.ts';
+import { account, commit, FakeAccount } from './kit/fake-account.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const never = new AbortController().signal;
@@ -25,18 +26,20 @@ beforeEach(async () => {
   onTestFinished(() => Promise.all([fake.close(), temporary.remove()]).then(() => {}));
 });
 
+const runScript: Surroundings['run'] = async (script, environment) => {
+  const variables = { ...environment, FAKE_ACCOUNT: fake.url, PATH: `${fake.bin}:${process.env['PATH']}` };
+  const command = ['sh', '-c', script] as [string, ...string[]];
+  const { ended, output, stdout } = startIn({ folder: root, temporary: folder }, command, never, variables);
+  return { code: await ended, stdout: stdout(), output: output() };
+};
+
 const run = (options: Partial<Options> = {}, more: Partial<Surroundings> = {}): Promise<number> =>
   prove(
     { account, region: 'eu-central-1', yes: true, ...options },
     {
       folder,
       scale: 0,
-      run: async (script, environment) => {
-        const variables = { ...environment, FAKE_ACCOUNT: fake.url, PATH: `${fake.bin}:${process.env['PATH']}` };
-        const command = ['sh', '-c', script] as [string, ...string[]];
-        const { ended, output, stdout } = startIn({ folder: root, temporary: folder }, command, never, variables);
-        return { code: await ended, stdout: stdout(), output: output() };
-      },
+      run: runScript,
       ask: () => Promise.reject(new Error('asked')),
       say: (line) => said.push(line),
       stop: never,
@@ -54,7 +57,10 @@ test('a whole run is as expected, leaves nothing, and its report has neither the
   expect([...fake.stacks.keys(), ...fake.kept]).toEqual([]);
   expect(report().match(/^\| .*(?:as expected|seen|not tried) \| \d+ \|$/gm)).toHaveLength(steps.length);
   expect(report()).toContain('Left in the account: nothing.');
-  expect(report()).not.toMatch(new RegExp(`${account}|eyJ|AKIA|eu-central-1_|@`));
+  expect(fake.keyState).toBe('PendingDeletion');
+  const moves = fake.commands.filter((command) => command.startsWith('aws lambda update-alias'));
+  expect(moves.map((command) => /function-version (\d)/.exec(command)?.[1])).toEqual(['3', '4']);
+  expect(report()).not.toMatch(new RegExp(`${account}|eyJ|AKIA|eu-central-1_(?!<pool>)|@`));
 });
 
 test('with credentials of another account, or version 1 of the AWS CLI, a run changes nothing', async () => {
@@ -71,47 +77,108 @@ test('if the account already has something with the name of a stack, a run chang
   expect(fake.commands.filter((command) => /^npx|delete|update/.test(command))).toEqual([]);
 });
 
-/** A run whose steps are all done, so that only the clean-up is left. */
-const cleanUp = (): Promise<number> => {
-  const results = steps.map(() => ({ verdict: 'as expected', observed: '', minutes: 0 }));
-  const state = { account, region: 'eu-central-1', commit: 'abc', started: 0, results };
+const prod = 'PlantStore-prod-prove';
+
+/** What other stacks have. */
+const foreign: FakeAccount['kept'] = [
+  ['table', 'PlantStore-Plants'],
+  ['table', `${prod}-x-Table`],
+  ['role', 'PlantStore-prod-R'],
+  ['log', `${prod}-x-Logs`],
+  ['log', `another-${prod}-Logs`],
+];
+
+/** Writes the state of a run that has done its first steps. */
+const saveState = (count: number): void => {
+  const results = steps.slice(0, count).map(() => ({ verdict: 'as expected', observed: '', minutes: 0 }));
+  const state = { account, region: 'eu-central-1', commit, started: 0, results };
   mkdirSync(folder, { recursive: true });
   writeFileSync(path.join(folder, 'state.json'), JSON.stringify(state));
+};
+
+const cleanUp = (): Promise<number> => {
+  saveState(steps.length);
   return run({ cleanUp: true });
 };
 
-test.each(['role', 'table', 'log', 'pool'])(
-  'if a %s cannot be deleted, the rest is, and the exit code is 1',
-  async (kind) => {
-    const stack = 'PlantStore-prod-prove';
-    const kept: FakeAccount['kept'] = [
-      ['role', `${stack}-R`],
-      ['table', `${stack}-T`],
-      ['log', `${stack}-L`],
-      ['pool', 'eu-central-1_prod'],
-    ];
-    fake.kept.push(...kept, ['table', 'PlantStore-Plants'], ['role', 'PlantStore-prod-R']);
-    fake.undeletable.push(kind);
+/** Runs one step, during which the user stops the run. @returns its line */
+const runStep = async (name: string): Promise<string | undefined> => {
+  saveState(steps.findIndex((step) => step.name === name));
+  const stop = new AbortController();
+  const start = (script: string, environment: Record<string, string>) => {
+    if (script.includes('use prod; reach')) {
+      stop.abort(new Stopped('Stopped.'));
+      writeFileSync(path.join(folder, 'stop'), '');
+    }
+    return runScript(script, environment);
+  };
+  await expect(run({}, { stop: stop.signal, run: start })).rejects.toThrow('Stopped.');
+  return said.find((line) => line.startsWith('  '));
+};
+
+test.each([[['role', 'pool']], [['table', 'log']]])(
+  'if %j cannot be deleted, the rest is, and the exit code is 1',
+  async (kinds) => {
+    fake.create(prod);
+    const left = fake.kept.filter(([kind]) => kinds.includes(kind));
+    fake.kept.push(...foreign);
+    fake.undeletable.push(...kinds);
     expect(await cleanUp()).toBe(1);
-    const [, left = ''] = kept.find((each) => each[0] === kind) ?? [];
-    expect(fake.kept).toEqual([
-      [kind, left],
-      ['table', 'PlantStore-Plants'],
-      ['role', 'PlantStore-prod-R'],
-    ]);
+    expect(fake.kept).toEqual([...left, ...foreign]);
     expect(said.join('\n')).toContain('Something is left:\n');
     expect(report()).toMatch(/Left in the account: \S/);
   },
 );
 
-test.each(['lambda list-functions', 'cloudwatch describe-alarms', 'resourcegroupstaggingapi get-resources'])(
-  'if AWS refuses %s, nobody says that nothing is left',
-  async (refused) => {
-    fake.refused = refused;
-    await expect(cleanUp()).rejects.toThrow('AccessDenied');
-    expect(report()).toContain('Left in the account: everything so far.');
-  },
-);
+test('a stack that cannot be deleted keeps what it needs', async () => {
+  fake.create(prod);
+  const before = [...fake.kept];
+  fake.undeletable.push('stack');
+  expect(await cleanUp()).toBe(1);
+  expect(fake.kept).toEqual(before);
+  expect(report()).toContain(`Left in the account: stack ${prod}, `);
+});
+
+test('the clean-up waits for a stack that is changing, and needs no state of a run', async () => {
+  fake.create(prod).status = 'UPDATE_IN_PROGRESS';
+  fake.kept.push(...foreign);
+  expect(await run({ cleanUp: true })).toBe(0);
+  expect([...fake.stacks.keys(), ...fake.kept]).toEqual(foreign);
+  expect(fake.commands.filter((command) => command.includes('cdk destroy'))).toHaveLength(1);
+});
+
+test.each([
+  ...['cloudformation describe-stacks', 'iam list-roles', 'dynamodb list-tables', 'logs describe-log-groups'],
+  ...['resourcegroupstaggingapi get-resources', 'cognito-idp describe-user-pool', 'kms describe-key'],
+  ...['apigatewayv2 get-apis', 'dynamodb list-backups', 'lambda list-functions', 'deploy list-applications'],
+  ...['cloudwatch describe-alarms', 'cloudwatch list-dashboards'],
+])('if AWS refuses %s, nobody says that nothing is left', async (refused) => {
+  fake.create(prod);
+  fake.refused = refused;
+  await expect(run({ cleanUp: true })).rejects.toThrow('AccessDenied');
+});
+
+test('if AWS refuses a list after the clean-up, nobody says that nothing is left', async () => {
+  fake.refused = 'lambda list-functions';
+  await expect(cleanUp()).rejects.toThrow('AccessDenied');
+  expect(report()).toContain('Left in the account: everything so far.');
+});
+
+test('a run that is stopped finishes a roll-out, so that it does not repeat it', async () => {
+  fake.create(prod);
+  expect(await runStep('a good version')).toMatch(/^ {2}as expected: UPDATE_COMPLETE/);
+});
+
+test('a deployment that fails says why', async () => {
+  fake.create(prod);
+  expect(await runStep('a version that responds 500')).toContain(`; ${changed}\tIt was stopped.`);
+});
+
+test('if AWS does not say whether an alarm has gone off, the step does not either', async () => {
+  fake.create(prod);
+  fake.refused = 'cloudwatch describe-alarm-history';
+  expect(await runStep("Faults leaves out the smoke test's 500s")).toMatch(/^ {2}failed: .*AccessDenied/);
+});
 
 /** The event of a request whose body is missing, which a good version refuses with 400. */
 const request = (requestId: string): object => ({ requestContext: { requestId } });

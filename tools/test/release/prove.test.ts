@@ -1,5 +1,5 @@
 /** Tests a run of `npm run prove` without its scripts, which tools/test/release/prove.e2e.ts rehearses. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
@@ -24,7 +24,15 @@ beforeEach(async () => {
   [ran, said] = [[], []];
 });
 
-type Fake = { fails?: string | undefined; output?: string; remains?: string; stopAfter?: string | undefined };
+type Fake = {
+  fails?: string | undefined;
+  output?: string;
+  remains?: string;
+  stopAfter?: string | undefined;
+  commit?: string;
+  code?: number;
+  listed?: string;
+};
 
 /** Runs with the scripts' names instead of the scripts. `fails` names a script that fails. */
 const run = (
@@ -34,7 +42,9 @@ const run = (
 ): Promise<number> => {
   const stop = new AbortController();
   const answers: Record<string, string> = {
-    check_tools: commit,
+    check_tools: fake.commit ?? commit,
+    check_credentials: '',
+    still_listed: fake.listed ?? '',
     check_account: '',
     clean_up: '',
     remains: fake.remains ?? '',
@@ -47,7 +57,7 @@ const run = (
       const name = steps.find(isOf)?.name ?? script.split('\n').at(-1) ?? '';
       ran.push(name);
       if (name === fake.stopAfter) stop.abort(new Stopped('Stopped.'));
-      if (name === fake.fails) return { code: 1, stdout: '', output: fake.output ?? `boom by ${account}` };
+      if (name === fake.fails) return { code: fake.code ?? 1, stdout: '', output: fake.output ?? `boom by ${account}` };
       const stdout: string = answers[name] ?? printed(script);
       return { code: 0, stdout, output: stdout };
     },
@@ -94,6 +104,7 @@ test.each(names)('a failure of "%s" is in the report, the other steps run, and a
     'check_account',
     ...names.filter((each) => !skipped.includes(each)),
     'clean_up',
+    'still_listed',
     'remains',
   ]);
   expect(rowOf(name)).toMatch(/ \| boom by <account> \| failed \| 0 \|$/);
@@ -150,19 +161,51 @@ test('what is left stands in the report, and --clean-up tries again', async () =
   expect(said.join('\n')).toContain('Something is left:\nstack PlantStore-prod-prove\nrole x\n');
   ran = [];
   await run({}, { cleanUp: true });
-  expect(ran).toEqual(['check_tools', 'clean_up', 'remains']);
+  expect(ran).toEqual(['check_credentials', 'clean_up', 'still_listed', 'remains']);
   expect(hasState()).toBe(false);
-  await expect(run({}, { cleanUp: true })).rejects.toThrow('No run has begun');
+  await expect(run({}, { cleanUp: true })).rejects.toThrow('The account has nothing to clean up.');
+});
+
+test.each([
+  [account, ['clean_up', 'still_listed', 'remains']],
+  ['yes', []],
+])('without a run, --clean-up says what is there, and the answer %s leads to: %j', async (answer, then) => {
+  const ask = async () => answer;
+  expect(await run({ remains: 'table x' }, { yes: false, cleanUp: true }, { ask })).toBe(1);
+  expect(said[0]).toBe('No run has begun here. This would be removed:\ntable x');
+  expect(ran).toEqual(['check_credentials', 'remains', ...then]);
+});
+
+test('what only the list of tags still has is in the report, and does not count as left', async () => {
+  await run({ listed: 'arn:x' });
+  expect(hasState()).toBe(false);
+  expect(report()).toContain('Left in the account: nothing.\n\nAWS still lists, perhaps for hours: arn:x.');
+});
+
+test('a damaged state is named', async () => {
+  await expect(run({ stopAfter: names[3] })).rejects.toThrow('Stopped.');
+  writeFileSync(path.join(folder, 'state.json'), '{');
+  await expect(run({}, { cleanUp: true })).rejects.toThrow(/state\.json is damaged\. Delete it/);
+});
+
+test('if the report cannot be written, the user still learns how to remove everything', async () => {
+  mkdirSync(path.join(folder, 'report.md'), { recursive: true });
+  await expect(run({ stopAfter: names[3] })).rejects.toThrow('EISDIR');
+  expect(said.join('\n')).toContain('To remove everything: ');
 });
 
 test('a run in one account or region is not continued in another, and not at another commit', async () => {
   await expect(run({ stopAfter: names[3] })).rejects.toThrow('Stopped.');
   await expect(run({}, { region: 'us-east-1' })).rejects.toThrow('First end the run in the account');
   await expect(run({}, { account: '000000000000' })).rejects.toThrow('First end the run in the account');
+  await expect(run({ commit: 'another' })).rejects.toThrow(`The run began at the commit ${commit}`);
 });
 
-test('a run stops if the credentials expire, so that no step fails for that', async () => {
-  await expect(run({ fails: names[5], output: 'ExpiredToken' })).rejects.toThrow('The AWS credentials have expired');
+test.each([
+  ['ExpiredToken', 1],
+  ['The security token included in the request is expired', 0],
+])('a run stops if the credentials expire (%s), so that no step fails for that', async (output, code) => {
+  await expect(run({ fails: names[5], output, code })).rejects.toThrow('The AWS credentials have expired');
   expect(rowOf(names[5] ?? '')).toMatch(/the run ended before \| not tried/);
   await run();
   expect(rowOf(names[5] ?? '')).not.toContain('the run ended before');
@@ -182,6 +225,15 @@ test.each([
   ['wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY1', '<secret>'],
   ['mail to me@a.example, please', 'mail to <email>, please'],
   ['from 203.0.113.7', 'from <address>'],
+  ['from 2001:db8::7 at 10:00:00', 'from <address> at 10:00:00'],
+  ['at /Users/anna.smith/x and /home/anna/y', 'at /Users/<name>/x and /home/<name>/y'],
+  ['arn:aws:execute-api:eu-central-1:210987654321:a1b2c3d4e5/*', 'arn:aws:execute-api:eu-central-1:<account>:<api>/*'],
+  ['ApiId=a1b2c3d4e5', 'ApiId=<api>'],
+  ['iam::210987654321:role/anna-admin may', 'iam::<account>:role/<name> may'],
+  ['role/PlantStore-prod-prove/x', 'role/PlantStore-prod-prove/x'],
+  ['https://d-a1b2c3d4e5.awsapps.com/start', 'https://<directory>.awsapps.com/start'],
+  ['TokenIssuerPoolDomain1A2B3C4D', 'TokenIssuerPoolDomain1A2B3C4D'],
+  ['MonitoringPlantStoreprodproveAvailability1hE3B0C442', 'MonitoringPlantStoreprodproveAvailability1hE3B0C442'],
   [`commit ${commit}`, `commit ${commit}`],
   [
     'PlantStore-prod-prove-CreatePlantLogs12AB34CD-a1B2c3D4e5F6',

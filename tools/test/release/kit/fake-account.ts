@@ -45,6 +45,7 @@ type Handler = (option: (name: string) => string, words: string[]) => string | P
 const ofKey = new RegExp(`"${tableKey.name}":"?(\\w+)`);
 
 export const account = '123456789012';
+export const commit = '0123456789abcdef0123456789abcdef01234567';
 
 export class FakeAccount {
   readonly commands: string[] = [];
@@ -55,6 +56,13 @@ export class FakeAccount {
   readonly undeletable: string[] = [];
   /** A command that AWS refuses. */
   refused = '';
+  /** The state of prod's key. Like all that had tags, it stays in AWS's list of them. */
+  keyState: '' | 'Enabled' | 'PendingDeletion' = '';
+  readonly #tags = new Set<string>();
+  /** What deletion protection, point-in-time recovery, termination protection or a domain keep: [what, of which]. */
+  readonly #protections = new Set<string>();
+  /** How often somebody sees a stack in progress before it is complete. */
+  looks = 4;
   version = 'aws-cli/2.31.0';
   account = account;
   bin = '';
@@ -147,12 +155,7 @@ export class FakeAccount {
     const code = `${has('issuer=') ? 'another issuer' : ''}${path.basename(folder)}`;
     const before = this.stacks.get(name);
     if (before === undefined) {
-      const live = { Authorizer: 1, [changed]: 1, ...(name.includes('prod') && { SmokeTest: 1 }) };
-      const created = { name, status: 'CREATE_COMPLETE', updates: 0, code, live, limited: false, withoutInstances: [] };
-      this.stacks.set(name, { ...created, requests: 0, isFailing: false });
-      this.kept.push(['pool', `eu-central-1_${name.includes('prod') ? 'prod' : 'dev'}`]);
-      if (name.includes('prod'))
-        this.kept.push(['role', `${name}-${changed}Role1`], ['table', `${name}-Table`], ['log', `${name}-Logs`]);
+      this.create(name, code);
       return '';
     }
     Object.assign(before, { limited: has('rateLimit='), requests: 0, updates: before.updates + 1 });
@@ -162,6 +165,35 @@ export class FakeAccount {
     if (before.status !== 'UPDATE_COMPLETE') throw new Error('The stack was rolled back.');
     return '';
   }
+
+  /** Creates a stack, and what outlives it. */
+  create(name: string, code = ''): Stack {
+    const isProd = name.includes('prod');
+    const live = { Authorizer: 1, [changed]: 1, ...(isProd && { SmokeTest: 1 }) };
+    const created = { name, status: 'CREATE_COMPLETE', updates: 0, code, live, limited: false, withoutInstances: [] };
+    const stack: Stack = { ...created, requests: 0, isFailing: false };
+    this.stacks.set(name, stack);
+    const pool = `eu-central-1_${isProd ? 'prod' : 'dev'}`;
+    this.kept.push(['pool', pool]);
+    this.#tags.add(`cognito-idp:eu-central-1:${account}:userpool/${pool}`);
+    if (!isProd) return stack;
+    this.kept.push(['role', `${name}-${changed}Role1`], ['table', `${name}-Table`], ['log', `${name}-Logs`]);
+    this.#tags.add(`kms:eu-central-1:${account}:key/prod`);
+    this.keyState = 'Enabled';
+    for (const each of [`protected ${name}-Table`, `recovery ${name}-Table`, `protected ${pool}`, `domain ${pool}`])
+      this.#protections.add(each);
+    this.#protections.add(`protected ${name}`);
+    return stack;
+  }
+
+  /** Turns a protection off. */
+  #release(what: string, name: string): string {
+    this.#protections.delete(`${what} ${name}`);
+    return '';
+  }
+
+  #isProtected = (name: string): boolean =>
+    ['protected', 'recovery', 'domain'].some((what) => this.#protections.has(`${what} ${name}`));
 
   async #rollOut(stack: Stack, code: string): Promise<void> {
     const problem = stoppedBy[code];
@@ -179,22 +211,24 @@ export class FakeAccount {
 
   #destroy(words: string[]): string {
     const name = `PlantStore-${/stage=(\S+)/.exec(words.join(' '))?.[1]}`;
-    if (this.undeletable.includes('stack')) throw new Error('It cannot be deleted.');
+    const isChanging = this.#stack(name).status.endsWith('_IN_PROGRESS');
+    if (isChanging || this.#isProtected(name) || this.undeletable.includes('stack')) throw new Error('Not deleted.');
     this.stacks.delete(name);
+    if (name.includes('prod')) this.keyState = 'PendingDeletion';
     if (name.includes('dev')) this.#delete('pool', 'eu-central-1_dev');
     return '';
   }
 
   #delete(kind: string, name: string): string {
-    if (this.undeletable.includes(kind)) throw new Error('AccessDenied');
+    if (this.undeletable.includes(kind) || this.#isProtected(name)) throw new Error('AccessDenied');
     const index = this.kept.findIndex((each) => each.join() === [kind, name].join());
     if (index >= 0) this.kept.splice(index, 1);
     return '';
   }
 
-  #list(kind: string, prefix = ''): string {
+  #list(kind: string, pattern = ''): string {
     return this.kept
-      .filter((each) => each[0] === kind && each[1].startsWith(prefix))
+      .filter((each) => each[0] === kind && new RegExp(pattern).test(each[1]))
       .map(([, name]) => name)
       .join('\n');
   }
@@ -204,10 +238,11 @@ export class FakeAccount {
 
   readonly #tagged: Handler = (_, words) => {
     const kind = words.includes('Key=stage,Values=dev-prove') ? 'dev' : 'prod';
-    return this.#list('pool', `eu-central-1_${kind}`)
-      .split('\n')
-      .filter((name) => name !== '')
-      .map((name) => `arn:aws:cognito-idp:eu-central-1:${account}:userpool/${name}`)
+    const type = words.includes('--resource-type-filters') ? (words[3] ?? '').replace(':', ':.*:') : '';
+    const isListed = (tag: string) => tag.endsWith(kind) && new RegExp(type).test(tag);
+    return Array.from(this.#tags)
+      .filter(isListed)
+      .map((tag) => `arn:aws:${tag}`)
       .join('\n');
   };
 
@@ -215,7 +250,7 @@ export class FakeAccount {
     const { name, live } = this.#stack(option('stack-name'));
     const kind = name.includes('prod') ? 'prod' : 'dev';
     const type = /ResourceType=='AWS::([^']*)'/.exec(option('query'))?.[1] ?? '';
-    const functions = Object.keys(live);
+    const functions = [...Object.keys(live), ...(kind === 'prod' ? ['OutsideCheck'] : [])];
     const all: Record<string, [id: string, physical: string][]> = {
       'Lambda::Function': functions.map((each) => [each, `${name}-${each}`]),
       'Logs::LogGroup': functions.map((each) => [`${each}Logs`, `${name}-${each}Logs`]),
@@ -238,7 +273,7 @@ export class FakeAccount {
 
   readonly #handlers: Record<string, Handler> = {
     '--version': () => this.version,
-    git: (_, [action]) => (action === 'rev-parse' ? '0123456789abcdef0123456789abcdef01234567' : ''),
+    git: (_, [action]) => (action === 'rev-parse' ? commit : ''),
     node: (_, [, version = '', parent = '']) => {
       const folder = path.join(parent, version);
       mkdirSync(folder, { recursive: true });
@@ -259,7 +294,9 @@ export class FakeAccount {
     'sts get-caller-identity': () => this.account,
     'cloudformation describe-stacks': (option) => {
       if (option('stack-name') === 'CDKToolkit') return '{}';
-      const { status, updates, name } = this.#stack(option('stack-name'));
+      const stack = this.#stack(option('stack-name'));
+      if (stack.status === 'UPDATE_IN_PROGRESS' && this.looks-- === 0) stack.status = 'UPDATE_COMPLETE';
+      const { status, updates, name } = stack;
       const kind = name.includes('prod') ? 'prod' : 'dev';
       const outputs: Record<string, string> = {
         ApiUrl: `${this.url}/${kind}`,
@@ -270,8 +307,14 @@ export class FakeAccount {
       return outputs[this.#inQuery(option('query'))] ?? `${status}\t${updates}`;
     },
     'cloudformation list-stack-resources': this.#resources,
-    'cloudformation update-termination-protection': () => '',
-    'dynamodb describe-table': (option) => (option('query').includes('KeySchema') ? tableKey.name : tableKey.type),
+    'cloudformation update-termination-protection': (option) => this.#release('protected', option('stack-name')),
+    'cloudformation describe-stack-events': () => `${changed}\tIt was stopped.`,
+    'dynamodb describe-table': (option) => {
+      const isProtected = this.#protections.has(`protected ${option('table-name')}`);
+      if (option('query').includes('TableStatus,')) return `ACTIVE\t${isProtected ? 'True' : 'False'}`;
+      if (option('query').includes('TableStatus')) return 'ACTIVE';
+      return option('query').includes('KeySchema') ? tableKey.name : tableKey.type;
+    },
     'dynamodb describe-continuous-backups': () => '2999-01-01T00:00:00+00:00',
     'dynamodb delete-item': (option) => {
       const { [tableKey.name]: key } = JSON.parse(option('key'));
@@ -282,15 +325,14 @@ export class FakeAccount {
       this.kept.push(['table', option('target-table-name')]);
       return '';
     },
-    'dynamodb wait': () => '',
     'dynamodb get-item': () => 'object',
     'dynamodb list-backups': () => '',
-    'dynamodb list-tables': (option) => this.#list('table', this.#inQuery(option('query'))),
-    'dynamodb update-table': () => '',
-    'dynamodb update-continuous-backups': () => '',
+    'dynamodb list-tables': () => this.#list('table'),
+    'dynamodb update-table': (option) => this.#release('protected', option('table-name')),
+    'dynamodb update-continuous-backups': (option) => this.#release('recovery', option('table-name')),
     'dynamodb delete-table': (option) => this.#delete('table', option('table-name')),
     'iam get-policy': () => 'the policy',
-    'iam list-roles': (option) => this.#list('role', this.#inQuery(option('query'))),
+    'iam list-roles': (option) => this.#list('role', `^${option('path-prefix').split('/')[1]}-[A-Z]`),
     'iam delete-role-policy': () => '',
     'iam delete-role': (option) => this.#delete('role', option('role-name')),
     'logs describe-log-groups': (option) => this.#list('log', option('log-group-name-pattern')),
@@ -302,14 +344,21 @@ export class FakeAccount {
       this.#secrets = this.#secrets.filter((each) => each !== option('client-secret-id'));
       return '';
     },
-    'cognito-idp describe-user-pool': () => 'plants-domain',
-    'cognito-idp delete-user-pool-domain': () => '',
-    'cognito-idp update-user-pool': () => '',
+    'cognito-idp describe-user-pool': (option) => {
+      const pool = this.#list('pool', option('user-pool-id'));
+      if (pool === '') throw new Error('ResourceNotFoundException');
+      return option('query') === 'UserPool.Domain' ? 'plants-domain' : pool;
+    },
+    'cognito-idp delete-user-pool-domain': (option) => this.#release('domain', option('user-pool-id')),
+    'cognito-idp update-user-pool': (option) => this.#release('protected', option('user-pool-id')),
+    'kms describe-key': (option) => (option('query').includes(`!='${this.keyState}'`) ? '' : option('key-id')),
     'cognito-idp delete-user-pool': (option) => this.#delete('pool', option('user-pool-id')),
     'resourcegroupstaggingapi get-resources': this.#tagged,
     'lambda get-alias': (option) => {
       const [, name = '', id = ''] = /^(PlantStore-\w+-prove)-(.*)$/.exec(option('function-name')) ?? [];
-      return String(this.#stack(name).live[id]);
+      const version = this.#stack(name).live[id];
+      if (version === undefined) throw new Error('ResourceNotFoundException: there is no alias');
+      return String(version);
     },
     'lambda list-versions-by-function': () => '$LATEST\n1\n2\n3',
     'lambda update-alias': () => '',
@@ -339,7 +388,7 @@ export class FakeAccount {
       this.#stop();
       return '';
     },
-    'cloudwatch describe-alarms': () => '',
+    'cloudwatch describe-alarms': (option) => (option('alarm-names') ? `${changed}Faults` : ''),
     'cloudwatch list-dashboards': () => '',
     'cloudwatch describe-alarm-history': (option) =>
       this.#alarms.some((alarm) => option('alarm-name').endsWith(`-${alarm}`)) ? '2026-11-26T16:00:00+00:00' : '',
