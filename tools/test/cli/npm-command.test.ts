@@ -30,7 +30,7 @@ test.each([
   ['which is empty', '--stack', 'npm_config_stack', ''],
   ['which is short for an option of npm', '--token', 'npm_config_token_description', 'a.b.c'],
 ])('npm run plant refuses to run if npm has taken an option %s', async (_, option, variable, value) => {
-  const { code, stderr } = await run(process.execPath, [programs.plant, 'create'], { [variable]: value }).ended;
+  const { code, stderr } = await run(process.execPath, [programs['plant'], 'create'], { [variable]: value }).ended;
   expect([code, stderr]).toEqual([1, expect.stringContaining(`npm has taken ${option}. `)]);
 });
 
