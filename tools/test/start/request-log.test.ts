@@ -76,7 +76,7 @@ describe('the row that npm start prints for a request', () => {
   });
 
   test.each([
-    [80, '/plants', '16:05:09 POST /plants 403   2 ms QcNvjVNaC1t4m14= the token lacks a scope of th…'],
+    [80, '/things', '16:05:09 POST /things 403   2 ms QcNvjVNaC1t4m14= the token lacks a scope of th…'],
     [100, '/things', '16:05:09 POST /things 403   2 ms QcNvjVNaC1t4m14= the token lacks a scope of the route'],
     [80, '/', '16:05:09 POST /       403   2 ms QcNvjVNaC1t4m14= the token lacks a scope of th…'],
     [80, `/${'x'.repeat(99)}`, '16:05:09 POST /xxxxxxxxxxxxxx… 403   2 ms QcNvjVNaC1t4m14= the token lacks a sc…'],
