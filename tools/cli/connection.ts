@@ -26,10 +26,10 @@ const addressOf = async ({ url, stack, token }: Target): Promise<{ url: string; 
 const addressOfStack = async (stack: string, token?: string): Promise<{ url: string; token: Token }> => {
   // Only this option needs the clients of AWS, which take longer to load than all the rest.
   const { fetchDeployedToken, readDeployedIssuer, readDeployment } = await import('./deployed-issuer.ts');
-  const { url, issuer } = await readDeployment(stack);
+  const { url, issuer, outputs } = await readDeployment(stack);
   const given = token ?? (issuer && process.env['ACCESS_TOKEN']);
   if (given) return { url, token: given };
-  const source = await readDeployedIssuer(stack);
+  const source = await readDeployedIssuer(stack, outputs);
   const say = (line: string): void => console.error(printable(line));
   return { url, token: untilRefused(() => fetchDeployedToken(source, say)) };
 };

@@ -3,14 +3,18 @@ import { CognitoIdentityProvider } from '@aws-sdk/client-cognito-identity-provid
 import { fetchToken, NoTokenEndpoint, type TokenSource } from '../start/session.ts';
 import { orExplain } from './aws.ts';
 
+/** A stack's outputs, by their names. */
+type Outputs = Record<string, string>;
+
 /**
  * Reads the token URL and the Cognito client of a deployed stack. The client's secret is not in the stack's outputs:
  * Cognito returns it if the user has permission. AWS credentials and region come from the environment.
+ * @param outputs the stack's outputs, if they are known already
  * @throws Error with a one-sentence message; if the stack does not use Cognito, the message names the issuer
  */
-export const readDeployedIssuer = async (stackName: string): Promise<TokenSource> => {
-  const outputs = await readOutputs(stackName);
-  const { TokenUrl: tokenUrl, ClientId: clientId, UserPoolId: userPoolId, Scope: scope, Issuer: issuer } = outputs;
+export const readDeployedIssuer = async (stackName: string, outputs?: Outputs): Promise<TokenSource> => {
+  const known = outputs ?? (await readOutputs(stackName));
+  const { TokenUrl: tokenUrl, ClientId: clientId, UserPoolId: userPoolId, Scope: scope, Issuer: issuer } = known;
   if (issuer !== undefined) {
     throw new Error(
       `The stack ${stackName} accepts tokens from ${issuer}: get one there, with the scope ${scope} (for npm run plant, set ACCESS_TOKEN to it).`,
@@ -22,12 +26,14 @@ export const readDeployedIssuer = async (stackName: string): Promise<TokenSource
 };
 
 /**
- * Reads the address of a deployed service, and its issuer unless that is the stack's own user pool.
+ * Reads the outputs of a deployed stack, with the address of the service, and its issuer unless that is the stack's own
+ * user pool.
  * @throws Error with a one-sentence message
  */
-export const readDeployment = async (stackName: string): Promise<{ url: string; issuer: string | undefined }> => {
-  const { ApiUrl: url, Issuer: issuer } = await readOutputs(stackName);
-  if (url) return { url, issuer };
+export const readDeployment = async (stackName: string) => {
+  const outputs = await readOutputs(stackName);
+  const { ApiUrl: url, Issuer: issuer } = outputs;
+  if (url) return { url, issuer, outputs };
   throw noPlantStore(stackName);
 };
 
@@ -59,7 +65,7 @@ export const fetchDeployedToken = async (source: TokenSource, say: (line: string
   }
 };
 
-const readOutputs = (stackName: string): Promise<Record<string, string>> =>
+const readOutputs = (stackName: string): Promise<Outputs> =>
   orExplain(`The stack ${stackName} cannot be read`, async () => {
     const { Stacks: [stack] = [] } = await new CloudFormation().describeStacks({ StackName: stackName });
     return Object.fromEntries((stack?.Outputs ?? []).map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));

@@ -70,8 +70,8 @@ export const importPlants = async (given: string, options: Options): Promise<voi
       if ([401, 403, 429].includes(response.status)) attempts -= 1;
       return response;
     };
-    const options = { signal: stop.signal, fetch: counted };
-    return { ...(await Reflect.apply(client.createPlant, undefined, [plant, options])), attempts };
+    const given = [plant, { signal: stop.signal, fetch: counted }];
+    return { ...(await Reflect.apply(client.createPlant, undefined, given)), attempts };
   };
   const create = retryWhileSilent(send, (line) => progress.say(line), stop);
   try {

@@ -103,7 +103,8 @@ const runIn = async (
 
 /**
  * Starts a command in a copy of the project. `output` returns all that the command has printed so far, and `stdout` a
- * part of that. A command that does not exist ends with its error message. Aborting `signal` ends the command and all processes that it has started, at once.
+ * part of that. A command that does not exist ends with its error message. Aborting `signal` ends the command and all
+ * processes that it has started, at once.
  */
 export const startIn = (
   { folder, temporary }: ProjectCopy,

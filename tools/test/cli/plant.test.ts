@@ -67,9 +67,10 @@ test('plant --stack takes the address and tokens from a deployed stack, and gets
   const { baseUrl, received } = await startScriptedService(token('old'), refused, token('new'), stored);
   const outputs = { ApiUrl: baseUrl, TokenUrl: baseUrl, ClientId: 'me', UserPoolId: 'pool', Scope: scopes.join(' ') };
   const secret = () => ({ body: { UserPoolClient: { ClientSecret: 'shh' } } });
-  const { environment } = await startAccount({ outputs }, secret);
+  const { calls, environment } = await startAccount({ outputs }, secret);
   const { code, stderr } = await plant(['--stack', 'PlantStore', ...create], { ...environment, ACCESS_TOKEN: 'x.y.z' });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(calls.map(({ operation }) => operation)).toEqual(['DescribeStacks', 'DescribeUserPoolClient']);
   const basic = `Basic ${btoa('me:shh')}`;
   expect(received.map(({ authorization }) => authorization)).toEqual([basic, 'Bearer old', basic, 'Bearer new']);
 });
