@@ -1,6 +1,15 @@
-import { Aws, CfnOutput, DefaultStackSynthesizer, Duration, Fn, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import {
+  Aws,
+  CfnOutput,
+  CliCredentialsStackSynthesizer,
+  DefaultStackSynthesizer,
+  Duration,
+  Fn,
+  type IStackSynthesizer,
+  RemovalPolicy,
+  Stack,
+} from 'aws-cdk-lib';
 import { OidcProviderNative, OpenIdConnectPrincipal, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
-import { CliCredentialsStackSynthesizer, type IStackSynthesizer } from 'aws-cdk-lib/core';
 import type { Construct, Node } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import { readContext, refused } from './settings.ts';
