@@ -6,29 +6,31 @@ import { forgedToken } from './smoke-test/events.ts';
 /** Milliseconds for one request. The gateway waits 10 s for an authorizer. */
 export const timeout = 11_000;
 
+/** The contract's first route, such as `POST /plants`. `{id}` in its path is sent as it is: any value will do. */
+const [route = ''] = Object.keys(scopes);
+const [method, path = ''] = route.split(' ');
+
+const url = fromEnvironment('API_URL') + path;
+const issuer = fromEnvironment('ISSUER');
+
 /**
  * Calls the API as a stranger, who must be refused. The authorizer answers only if it has the keys of the token issuer.
  * @throws Error that says what came instead, which makes the function fail
  */
 export const handler = async (): Promise<void> => {
-  const authorization = `Bearer ${forgedToken(fromEnvironment('ISSUER'))}`;
+  const authorization = `Bearer ${forgedToken(issuer)}`;
   // Without a token, only an API with an authorizer answers 401. A domain name that leads to no API also answers 403.
   await expectStatus(401, {});
   await expectStatus(403, { authorization });
 };
 
-/** The contract's first route, such as `POST /plants`. `{id}` in its path is sent as it is: any value will do. */
-const [route = ''] = Object.keys(scopes);
-const [method, path = ''] = route.split(' ');
-
 const expectStatus = async (expected: number, headers: Record<string, string>): Promise<void> => {
-  const url = fromEnvironment('API_URL') + path;
-  const answer = await statusOf(url, headers).catch((error: Error) => error.message);
+  const answer = await statusOf(headers).catch((error: Error) => error.message);
   if (answer !== expected) throw new Error(`${method} ${url} must answer ${expected}. Instead: ${answer}`);
 };
 
 /** Opens a new connection, so that each check sees the DNS record and the certificate of the moment. */
-const statusOf = (url: string, headers: Record<string, string>): Promise<number | undefined> =>
+const statusOf = (headers: Record<string, string>): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(timeout);
     const sent = request(url, { method, headers, agent: false, signal }, (response) => {

@@ -3,9 +3,9 @@ import { createServer } from 'node:https';
 import tls from 'node:tls';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { scopes } from '../../functions/generated/contract.ts';
-import { handler } from '../../functions/outside-check.lambda.ts';
 import { makeCertificate } from '../../tools/start/issuer.ts';
 import { startServer } from '../kit/servers.ts';
+import { propertiesOf } from '../kit/template.ts';
 
 const { key, certificate } = await makeCertificate();
 const trusted = [...tls.getCACertificates('default'), certificate];
@@ -14,6 +14,25 @@ tls.setDefaultCACertificates(trusted);
 const issuer = 'https://issuer.example';
 beforeEach(() => {
   vi.stubEnv('ISSUER', issuer);
+  vi.stubEnv('API_URL', 'https://api.example');
+});
+
+/** Loads the function anew, because it reads the environment then. */
+const load = () => {
+  vi.resetModules();
+  return import('../../functions/outside-check.lambda.ts');
+};
+const handler = async () => (await load()).handler();
+
+test.each(['API_URL', 'ISSUER'])('the function does not start without %s', async (name) => {
+  vi.stubEnv(name, undefined);
+  await expect(load()).rejects.toThrow(`The environment variable ${name} must be set.`);
+});
+
+test('the function has time for both of its requests', async () => {
+  const { timeout } = await load();
+  const { Timeout } = Object(propertiesOf('AWS::Lambda::Function')['OutsideCheck']);
+  expect(Timeout).toBeGreaterThan((2 * timeout) / 1_000);
 });
 
 type Received = { line: string; authorization: string | undefined; port: number | undefined };
