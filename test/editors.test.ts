@@ -46,6 +46,11 @@ test('VS Code hides the address of every process that it debugs from other users
   ]);
 });
 
+test('VS Code starts the service with reload and the debugger', () => {
+  const launch = readFileSync(path.join(root, '.vscode/launch.json'), 'utf8');
+  expect(JSON.parse(launch).configurations[0].runtimeArgs).toEqual(['start', '--', '--debug', '--watch']);
+});
+
 describe('the dev container', () => {
   test('has the same major version of Node.js as .node-version', () => {
     const [major] = readFileSync(path.join(root, '.node-version'), 'utf8').split('.');

@@ -20,6 +20,7 @@ export type Break = {
 type Row = [code: string, broken: string, says: string];
 
 const byFile: Record<string, Row[]> = {
+  '.vscode/launch.json': [[', "--watch"', '', 'The debugger of VS Code runs old code after a change.']],
   'package.json': [
     [
       'exec node --inspect-publish-uid=stderr ',
