@@ -33,7 +33,7 @@ const edits: [file: string, edit: (source: string) => string][] = [
   ['CHANGELOG.md', (source) => source.replace(/(?<=^## Unreleased\n).*/ms, '')],
   ['.ci/run', (source) => source.replace(/^.*\btemplate\/run\b.*\n/m, '')],
   ['README.md', withoutMarked],
-  ['.github/CONTRIBUTING.md', withoutMarked],
+  ['AGENTS.md', withoutMarked],
 ];
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Tests that each file, npm script and heading that a document names exists (and each file that a comment or a
- * configuration names), and that no document gets too long. CONTRIBUTING must list every npm script. The costs in
+ * configuration names), and that no document gets too long. AGENTS.md must list every npm script. The costs in
  * docs/cost.md must add up.
  */
 import { execFileSync } from 'node:child_process';
@@ -112,9 +112,11 @@ test.each(documents.filter((file) => texts.includes(file)))('%s names only npm s
   expect(scriptsIn(read(document)).filter((script) => !(script in packageJson.scripts))).toEqual([]);
 });
 
-test('CONTRIBUTING names every npm script', () => {
-  const named = scriptsIn(read('.github/CONTRIBUTING.md'));
+test('AGENTS.md names every npm script, in at most 60 lines', () => {
+  const text = read('AGENTS.md');
+  const named = scriptsIn(text);
   expect(Object.keys(packageJson.scripts).filter((script) => !named.includes(script))).toEqual([]);
+  expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(60);
 });
 
 /** Returns the anchors that GitHub derives from the headings of a document. */

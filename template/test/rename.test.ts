@@ -153,13 +153,13 @@ describe('npm run rename', () => {
     await commit('package.json', JSON.stringify({ scripts }));
     await commit('template/rename.ts', '');
     await commit('.ci/run', 'first\nif [ -e template ]; then step template/run > log 2>&1 & fi\nlast\n');
-    for (const file of ['README.md', '.github/CONTRIBUTING.md'])
+    for (const file of ['README.md', 'AGENTS.md'])
       await commit(file, '# A\n\n<!-- template -->\n## B\n\n[B](template)\n<!-- /template -->\n\n## C\n');
     expect(await rename('order')).toMatchObject({ code: 0, stderr: '' });
     expect(JSON.parse(await text('package.json'))).toEqual({ scripts: { order: 'node tool/order.ts' } });
     expect(await text('.ci/run')).toBe('first\nlast\n');
     expect(await text('README.md')).toBe('# A\n\n## C\n');
-    expect(await text('.github/CONTRIBUTING.md')).toBe('# A\n\n## C\n');
+    expect(await text('AGENTS.md')).toBe('# A\n\n## C\n');
     expect(await readdir(folder)).not.toContain('template');
     expect(git(folder, 'status', '--porcelain')).not.toMatch(/^.[^ ]/m);
   });
