@@ -1,7 +1,6 @@
 /**
  * Tests that each file, npm script and heading that a document names exists (and each file that a comment or a
- * configuration names), and that no document gets too long. AGENTS.md must list every npm script. The costs in
- * docs/cost.md must add up.
+ * configuration names), that no document gets too long, and that the index of documents leads to every page. AGENTS.md must list every npm script. The costs in docs/cost.md must add up.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -92,16 +91,28 @@ describe.each(documents)('%s', (document) => {
   });
 
   test('links only to files and headings that exist', () => {
-    const links = [...read(document).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
-    const dead = links.filter((link) => {
-      if (/^[a-z]+:/.test(link)) return false;
+    const dead = linksIn(document).filter((link) => {
       const [file = '', heading] = link.split('#');
-      const target = path.join(root, file === '' ? document : path.join(path.dirname(document), file));
-      if (!existsSync(target)) return true;
-      return heading !== undefined && !headings(readFileSync(target, 'utf8')).includes(heading);
+      if (!existsSync(path.join(root, file))) return true;
+      return heading !== undefined && !headings(read(file)).includes(heading);
     });
     expect(dead).toEqual([]);
   });
+});
+
+test('every page in docs/, and what cannot wait, is two steps from README: its index links to them', () => {
+  const index = 'docs/README.md';
+  expect(linksIn('README.md')).toContain(index);
+  const wanted = [
+    ...documents.filter((file) => file.startsWith('docs/') && file !== index),
+    'docs/operate/runbook.md#undo-a-deployment',
+    'docs/operate/backup.md#restore-plants',
+    'docs/operate/runbook.md#rotate-keys-and-secrets',
+    'docs/operate/runbook.md#remove-the-stack',
+    'docs/scale.md#which-limit-you-hit-first',
+    '.github/SUPPORT.md',
+  ];
+  expect(wanted.filter((link) => !linksIn(index).includes(link))).toEqual([]);
 });
 
 /** Returns the npm scripts that a document names. npm runs three of them without the word `run`, as in `npm test`. */
@@ -118,6 +129,12 @@ test('AGENTS.md names every npm script, in at most 60 lines', () => {
   expect(Object.keys(packageJson.scripts).filter((script) => !named.includes(script))).toEqual([]);
   expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(60);
 });
+
+/** Returns the files, with their headings, to which a document links. Paths begin at the project's root. */
+const linksIn = (document: string): string[] =>
+  [...read(document).matchAll(/\]\((?![a-z]+:)([^)\s]*?)(#[^)\s]+)?\)/g)].map(([, file, heading = '']) =>
+    file ? path.join(path.dirname(document), file) + heading : document + heading,
+  );
 
 /** Returns the anchors that GitHub derives from the headings of a document. */
 const headings = (markdown: string): string[] =>
@@ -155,7 +172,7 @@ test('docs/cost.md correctly adds up the cost of adding a million plants; the su
   expect(read('README.md')).toContain(`[${together} dollars](docs/cost.md)`);
 });
 
-test('docs/cost.md correctly adds up the monthly costs that do not depend on the number of requests: at most 8 dollars without any request; README.md has the sum for a service with one client', () => {
+test('docs/cost.md correctly adds up the monthly costs that do not depend on the number of requests: at most 8 dollars without any request; README.md has the sum for a service with one client, and docs/deploy.md that of dev', () => {
   const rows = table('a month, besides the requests');
   const parts = rows.slice(0, -1);
   const [quiet, used] = rows.at(-1)?.numbers ?? [];
@@ -163,6 +180,8 @@ test('docs/cost.md correctly adds up the monthly costs that do not depend on the
   expect(most(quiet ?? [])).toBeLessThanOrEqual(8);
   expect([sumOf(parts, 1, least), sumOf(parts, 1, most)].map(Math.round)).toEqual(used);
   expect(read('README.md').replaceAll('\n', ' ')).toContain(`plus ${used?.join(' to ')} a month`);
+  const [, dev] = /nor checks from outside: (.* dollars) a month/.exec(read('docs/cost.md')) ?? [];
+  expect(read('docs/deploy.md')).toContain(`[${dev} a month](cost.md)`);
 });
 
 test('docs/cost.md correctly multiplies what the worst case costs by the requests that the throttle lets through in a day', () => {
