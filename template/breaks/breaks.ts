@@ -20,6 +20,7 @@ export type Break = {
 type Row = [code: string, broken: string, says: string];
 
 const byFile: Record<string, Row[]> = {
+  'README.md': [['  .use(timeLeft())\n', '', 'README shows a handler that is not the one that runs.']],
   'docs/README.md': [
     ['[remove everything](operate/runbook.md#remove-the-stack)', '', 'Nobody finds how to remove a stack.'],
   ],
