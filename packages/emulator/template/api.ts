@@ -1,7 +1,58 @@
-import type { ApiSpec, AuthorizerSpec, CorsSpec, RouteSpec, Target, Throttle } from '../served-stack.ts';
-import { Invocables } from './functions.ts';
-import type { ServedType } from './resource-types.ts';
-import { type Resource, type Resources, removeProperty } from './resources.ts';
+import type { ApiSpec, CorsSpec, RouteSpec, Target, Throttle } from '../served-stack.ts';
+import { readAuthorization, readAuthorizer } from './authorizers.ts';
+import { Invocables, onlyByPermission } from './functions.ts';
+import type { ServedType, ServedTypes } from './resource-types.ts';
+import type { Resource, Resources } from './resources.ts';
+import { removeProperty } from './template.ts';
+
+export const apiTypes = {
+  'AWS::ApiGatewayV2::Api': {
+    read: ['CorsConfiguration', 'ProtocolType'],
+    withoutEffect: [
+      'Description',
+      'DisableExecuteApiEndpoint',
+      'DisableSchemaValidation',
+      'FailOnWarnings',
+      'IpAddressType',
+      'Name',
+      'Tags',
+      'Version',
+    ],
+    refused: { Body: 'routes are read from AWS::ApiGatewayV2::Route, not from an OpenAPI document' },
+  },
+  'AWS::ApiGatewayV2::Route': {
+    read: ['ApiId', 'AuthorizationType', 'AuthorizerId', 'RouteKey', 'Target'],
+    // AuthorizationScopes has no effect, because only JWT authorizers use scopes, and JWT authorizers are refused.
+    withoutEffect: ['AuthorizationScopes', 'OperationName'],
+  },
+  'AWS::ApiGatewayV2::Integration': {
+    read: ['ApiId', 'ConnectionType', 'IntegrationType', 'IntegrationUri', 'PayloadFormatVersion', 'TimeoutInMillis'],
+    // IntegrationMethod has no effect, because API Gateway always invokes a Lambda function with POST.
+    withoutEffect: ['Description', 'IntegrationMethod'],
+    refused: {
+      CredentialsArn: onlyByPermission,
+      RequestParameters: 'parameter mapping of requests is not emulated',
+      ResponseParameters: 'parameter mapping of responses is not emulated',
+    },
+  },
+  'AWS::ApiGatewayV2::Stage': {
+    read: ['ApiId', 'AutoDeploy', 'DefaultRouteSettings', 'RouteSettings', 'StageName'],
+    withoutEffect: ['AccessLogSettings', 'Description', 'Tags'],
+    refused: { StageVariables: 'events have no stageVariables here' },
+  },
+  // On AWS, a domain name gives the API another address. It has no effect here, because the API is served on this
+  // machine.
+  'AWS::ApiGatewayV2::DomainName': {
+    read: [],
+    withoutEffect: ['DomainName', 'DomainNameConfigurations', 'Tags'],
+    refused: { MutualTlsAuthentication: 'clients need no certificate here' },
+  },
+  'AWS::ApiGatewayV2::ApiMapping': {
+    read: ['ApiId'],
+    withoutEffect: ['DomainName', 'Stage'],
+    refused: { ApiMappingKey: 'the paths of requests have no such prefix here' },
+  },
+} as const satisfies ServedTypes;
 
 /** Reads the HTTP API of a template. @throws Error unless the template has exactly one */
 export const readApi = (resources: Resources): ApiSpec => {
@@ -165,18 +216,6 @@ const readRouteKey = (route: Resource<'AWS::ApiGatewayV2::Route'>): string => {
   throw route.unsupported('RouteKey', routeKey, `Write it as ${form}.`);
 };
 
-const readAuthorization = (
-  route: Resource<'AWS::ApiGatewayV2::Route'>,
-  authorizers: Map<string, AuthorizerSpec>,
-): AuthorizerSpec | undefined => {
-  if (route.text('AuthorizationType', 'NONE') === 'NONE') return undefined;
-  route.mustBe('AuthorizationType', ['CUSTOM'], 'Use a Lambda authorizer, or NONE.');
-  const authorizer = authorizers.get(route.text('AuthorizerId'));
-  if (authorizer) return authorizer;
-  const reason = 'its AuthorizerId is not an authorizer of the template';
-  throw route.refuse(reason, 'Define that authorizer in the same stack.');
-};
-
 /** Reads an integration: https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis-apiid-integrations.html */
 const readIntegration = (
   integration: Resource<'AWS::ApiGatewayV2::Integration'>,
@@ -189,26 +228,4 @@ const readIntegration = (
     target: invocables.find(integration, integration.text('IntegrationUri')),
     timeout: integration.number('TimeoutInMillis', 30_000, { min: 50, max: 30_000 }),
   };
-};
-
-/** Reads an authorizer: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-lambda-authorizer.html */
-const readAuthorizer = (
-  authorizer: Resource<'AWS::ApiGatewayV2::Authorizer'>,
-  invocables: Invocables,
-): AuthorizerSpec => {
-  authorizer.mustBe('AuthorizerType', ['REQUEST'], 'Use a Lambda authorizer.');
-  authorizer.mustBe('AuthorizerPayloadFormatVersion', ['2.0'], 'Set it to 2.0.');
-  authorizer.mustBe(
-    'EnableSimpleResponses',
-    [true],
-    'Set it to true (in CDK: responseTypes), and return isAuthorized instead of a policy.',
-  );
-  authorizer.mustBe('AuthorizerResultTtlInSeconds', [0], 'Set it to 0 (in CDK: resultsCacheTtl).');
-  const identitySources = authorizer.list('IdentitySource').map(String);
-  for (const source of identitySources) {
-    if (/^\$request\.(header|querystring)\.[^\s.]+$/.test(source)) continue;
-    const advice = 'Use $request.header.NAME or $request.querystring.NAME.';
-    throw authorizer.unsupported('IdentitySource', source, advice);
-  }
-  return { target: invocables.find(authorizer, authorizer.text('AuthorizerUri')), identitySources };
 };

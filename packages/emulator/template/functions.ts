@@ -1,8 +1,93 @@
 import path from 'node:path';
 import { type ApiSpec, type FunctionSpec, functionArn, type LogLevel, type Target } from '../served-stack.ts';
-import { aliasArn, functionName, functionNameIn, onlyVersion, versionArn } from './references.ts';
+import type { ServedTypes, Values } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
 import { readPolicies } from './roles.ts';
+
+/** Returns the name of a function. `text` is that name, or the ARN of the function, of a version or of an alias. */
+export const functionNameIn = (text: string): string => text.replace(/^arn:.*:function:/, '').replace(/:.*$/, '');
+
+export const functionName = (fn: Resource<'AWS::Lambda::Function'>): string => fn.text('FunctionName', fn.logicalId);
+
+export const versionArn = (version: Resource<'AWS::Lambda::Version'>): string =>
+  `${functionArn(functionNameIn(version.text('FunctionName')))}:${onlyVersion}`;
+
+export const aliasArn = (alias: Resource<'AWS::Lambda::Alias'>): string =>
+  `${functionArn(functionNameIn(alias.text('FunctionName')))}:${alias.text('Name')}`;
+
+/**
+ * The version number of every published function: always 1, because a template contains the code of only one version.
+ */
+export const onlyVersion = '1';
+
+export const functionTypes = {
+  'AWS::Lambda::Function': {
+    read: [
+      'Code',
+      'Environment',
+      'FunctionName',
+      'Handler',
+      'LoggingConfig',
+      'MemorySize',
+      'PackageType',
+      // A ReservedConcurrentExecutions of 0 is refused, because Lambda would never run the function. Other values are
+      // ignored, because `LambdaFunction` has a fixed limit of instances.
+      'ReservedConcurrentExecutions',
+      'Role',
+      'Runtime',
+      'Timeout',
+    ],
+    // DeadLetterConfig is only for asynchronous invocations; an HTTP API invokes functions synchronously.
+    // EphemeralStorage is the size of /tmp on Lambda; here, functions use this machine's /tmp.
+    withoutEffect: [
+      'Architectures',
+      'CodeSigningConfigArn',
+      'DeadLetterConfig',
+      'Description',
+      'EphemeralStorage',
+      'KmsKeyArn',
+      'RecursiveLoop',
+      'RuntimeManagementConfig',
+      'Tags',
+      'TracingConfig',
+    ],
+    refused: {
+      FileSystemConfigs: 'this machine does not have that file system',
+      ImageConfig: 'container images do not run here',
+      Layers: 'the files of a layer are not on this machine',
+      VpcConfig: 'this machine is not in that network, so the function would reach other hosts',
+    },
+  },
+  'AWS::Lambda::Version': {
+    read: ['FunctionName'],
+    withoutEffect: ['CodeSha256', 'Description', 'ProvisionedConcurrencyConfig', 'RuntimePolicy'],
+  },
+  'AWS::Lambda::Alias': {
+    read: ['FunctionName', 'FunctionVersion', 'Name'],
+    withoutEffect: ['Description', 'ProvisionedConcurrencyConfig'],
+    refused: { RoutingConfig: 'the template has the code of one version only' },
+  },
+  'AWS::Lambda::Permission': {
+    read: ['Action', 'FunctionName', 'Principal'],
+    withoutEffect: [
+      'EventSourceToken',
+      'FunctionUrlAuthType',
+      'InvokedViaFunctionUrl',
+      'PrincipalOrgID',
+      'SourceAccount',
+      'SourceArn',
+    ],
+  },
+} as const satisfies ServedTypes;
+
+export const functionValues: Values = {
+  'AWS::Lambda::Function': { Ref: functionName, Arn: (fn) => functionArn(functionName(fn)) },
+  'AWS::Lambda::Version': { Ref: versionArn, FunctionArn: versionArn, Version: () => onlyVersion },
+  'AWS::Lambda::Alias': { Ref: aliasArn, AliasArn: aliasArn },
+};
+
+export const onlyByPermission =
+  'API Gateway may invoke a function here by an AWS::Lambda::Permission only, not by a role';
 
 type FunctionResource = Resource<'AWS::Lambda::Function'>;
 

@@ -1,16 +1,15 @@
 import type { ServedStack } from '../served-stack.ts';
 import { readApi } from './api.ts';
-import { readFunctions } from './functions.ts';
-import { aliasArn, functionName, tableName } from './references.ts';
+import { aliasArn, functionName, readFunctions } from './functions.ts';
 import { type Resource, Resources } from './resources.ts';
-import { readTables } from './tables.ts';
+import { readTables, tableName } from './tables.ts';
 import type { Template } from './template.ts';
 
 export type { Template } from './template.ts';
 
 /**
  * Reads what to serve from the CloudFormation template that would be deployed. Nothing is ignored silently: each
- * resource and each property is read, is listed in resource-types.ts as having no effect here, or is refused. With
+ * resource and each property is read, is listed as having no effect here, or is refused. With
  * `leaveOut`, resources of other types, and functions that no route needs, are not refused but listed in `leftOut`.
  * @param assets is the folder of the CDK's assets
  * @throws Error whose message names what cannot be served, why, and what to do

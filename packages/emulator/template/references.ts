@@ -1,5 +1,5 @@
-import { account, functionArn, tableArn } from '../served-stack.ts';
-import type { ServedType } from './resource-types.ts';
+import { account } from '../served-stack.ts';
+import { type ServedType, type Values, values } from './resource-types.ts';
 import type { Resource } from './resources.ts';
 import { type LookUp, type Named, named, own, Refusal, type Template } from './template.ts';
 
@@ -81,54 +81,11 @@ const defaultOf = ({ Type = 'String', Default }: { Type?: string; Default?: unkn
     : Default;
 };
 
-/** Returns the name of a function. `text` is that name, or the ARN of the function, of a version or of an alias. */
-export const functionNameIn = (text: string): string => text.replace(/^arn:.*:function:/, '').replace(/:.*$/, '');
-
-export const functionName = (fn: Resource<'AWS::Lambda::Function'>): string => fn.text('FunctionName', fn.logicalId);
-
-export const versionArn = (version: Resource<'AWS::Lambda::Version'>): string =>
-  `${functionArn(functionNameIn(version.text('FunctionName')))}:${onlyVersion}`;
-
-export const aliasArn = (alias: Resource<'AWS::Lambda::Alias'>): string =>
-  `${functionArn(functionNameIn(alias.text('FunctionName')))}:${alias.text('Name')}`;
-
 /**
- * The version number of every published function: always 1, because a template contains the code of only one version.
+ * What `Ref` and `Fn::GetAtt` return for a resource. If the template gives it no name, the logical id is the name; AWS
+ * would make up a name.
  */
-export const onlyVersion = '1';
-
-type Table = Resource<'AWS::DynamoDB::Table' | 'AWS::DynamoDB::GlobalTable'>;
-
-/** The name of a table. Without a TableName, the name is the logical id, extended if that is too short for DynamoDB. */
-export const tableName = (table: Table): string =>
-  table.text('TableName', table.logicalId.length < 3 ? `${table.logicalId}-table` : table.logicalId);
-
-export const roleName = (role: Resource<'AWS::IAM::Role'>): string => role.text('RoleName', role.logicalId);
-
-export const roleArn = (role: Resource<'AWS::IAM::Role'>): string =>
-  `arn:aws:iam::${account.id}:role/${roleName(role)}`;
-
-export const managedPolicyArn = ({ logicalId }: Named): string => `arn:aws:iam::${account.id}:policy/${logicalId}`;
-
-const tableValues = { Ref: tableName, Arn: (table: Table) => tableArn(tableName(table)) };
-
-type Values<T extends ServedType> = Record<string, (resource: Resource<T>) => string>;
-
-/**
- * What `Ref` and `Fn::GetAtt` return for each resource type. If the template gives a resource no name, the logical id
- * is the name; AWS would make up a name.
- */
-const valuesOf: { [T in ServedType]?: Values<T> } = {
-  'AWS::Lambda::Function': { Ref: functionName, Arn: (fn) => functionArn(functionName(fn)) },
-  'AWS::Lambda::Version': { Ref: versionArn, FunctionArn: versionArn, Version: () => onlyVersion },
-  'AWS::Lambda::Alias': { Ref: aliasArn, AliasArn: aliasArn },
-  'AWS::DynamoDB::Table': tableValues,
-  'AWS::DynamoDB::GlobalTable': tableValues,
-  'AWS::IAM::Role': { Ref: roleName, Arn: roleArn },
-  'AWS::IAM::ManagedPolicy': { Ref: managedPolicyArn, PolicyArn: managedPolicyArn },
-};
-
 const referenceTo = <T extends ServedType>(resource: Resource<T>, attribute: string): string | undefined => {
-  const values: Values<T> | undefined = valuesOf[resource.type];
-  return own(values, attribute)?.(resource);
+  const ofType: Values[T] = values[resource.type];
+  return own(ofType, attribute)?.(resource);
 };

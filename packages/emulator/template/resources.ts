@@ -1,17 +1,24 @@
-import { makeLookUp } from './references.ts';
 import {
   invokeInstead,
   invokers,
   leaveOutAdvice,
   onlyFromApi,
-  type ReadProperty,
   refusedTypes,
-  type ServedType,
-  served,
   unknownType,
   withoutEffect,
-} from './resource-types.ts';
-import { evaluate, type LookUp, named, own, Refusal, type Template, type TemplateResource } from './template.ts';
+} from './other-types.ts';
+import { makeLookUp } from './references.ts';
+import { type ReadProperty, type ServedType, served } from './resource-types.ts';
+import {
+  evaluate,
+  type LookUp,
+  named,
+  own,
+  Refusal,
+  removeProperty,
+  type Template,
+  type TemplateResource,
+} from './template.ts';
 
 /** Those resources of a template that the emulator serves. */
 export class Resources {
@@ -216,5 +223,3 @@ export class Resource<T extends ServedType = ServedType> {
     return this.refuse(`its ${path} ${JSON.stringify(value)} is not supported`, advice);
   }
 }
-
-export const removeProperty = 'Leave that property out of the template.';

@@ -1,7 +1,32 @@
 /** Reads from a template what a function's role allows in DynamoDB. */
-import type { FunctionSpec, Statement } from '../served-stack.ts';
-import { managedPolicyArn, roleArn, roleName } from './references.ts';
-import { type Resource, type Resources, removeProperty } from './resources.ts';
+import { account, type FunctionSpec, type Statement } from '../served-stack.ts';
+import type { ServedTypes, Values } from './resource-types.ts';
+import type { Resource, Resources } from './resources.ts';
+import { type Named, removeProperty } from './template.ts';
+
+export const roleName = (role: Resource<'AWS::IAM::Role'>): string => role.text('RoleName', role.logicalId);
+
+export const roleArn = (role: Resource<'AWS::IAM::Role'>): string =>
+  `arn:aws:iam::${account.id}:role/${roleName(role)}`;
+
+export const managedPolicyArn = ({ logicalId }: Named): string => `arn:aws:iam::${account.id}:policy/${logicalId}`;
+
+export const roleTypes = {
+  'AWS::IAM::Role': {
+    read: ['AssumeRolePolicyDocument', 'ManagedPolicyArns', 'PermissionsBoundary', 'Policies', 'RoleName'],
+    withoutEffect: ['Description', 'MaxSessionDuration', 'Path', 'Tags'],
+  },
+  'AWS::IAM::Policy': { read: ['PolicyDocument', 'Roles'], withoutEffect: ['Groups', 'PolicyName', 'Users'] },
+  'AWS::IAM::ManagedPolicy': {
+    read: ['PolicyDocument', 'Roles'],
+    withoutEffect: ['Description', 'Groups', 'ManagedPolicyName', 'Path', 'Users'],
+  },
+} as const satisfies ServedTypes;
+
+export const roleValues: Values = {
+  'AWS::IAM::Role': { Ref: roleName, Arn: roleArn },
+  'AWS::IAM::ManagedPolicy': { Ref: managedPolicyArn, PolicyArn: managedPolicyArn },
+};
 
 type PolicyHolder = Resource<'AWS::IAM::Role' | 'AWS::IAM::Policy' | 'AWS::IAM::ManagedPolicy'>;
 

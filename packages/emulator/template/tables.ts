@@ -1,8 +1,54 @@
-import type { TableSpec } from '../served-stack.ts';
-import { tableName } from './references.ts';
+import { type TableSpec, tableArn } from '../served-stack.ts';
+import type { ServedTypes, Values } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
 
-type Table = Resource<'AWS::DynamoDB::Table'> | Resource<'AWS::DynamoDB::GlobalTable'>;
+type Table = Resource<'AWS::DynamoDB::Table' | 'AWS::DynamoDB::GlobalTable'>;
+
+/** The name of a table. Without a TableName, the name is the logical id, extended if that is too short for DynamoDB. */
+export const tableName = (table: Table): string =>
+  table.text('TableName', table.logicalId.length < 3 ? `${table.logicalId}-table` : table.logicalId);
+
+const table = {
+  read: ['TableName', 'KeySchema', 'AttributeDefinitions', 'GlobalSecondaryIndexes', 'LocalSecondaryIndexes'],
+  // StreamSpecification is ignored: nothing can read the stream, since event sources and the stream's ARN are refused.
+  // TimeToLiveSpecification is ignored: DynamoDB may keep expired items for days, so services must expect such items.
+  withoutEffect: [
+    'BillingMode',
+    'SSESpecification',
+    'StreamSpecification',
+    'TimeToLiveSpecification',
+    'WarmThroughput',
+    // Only AWS::DynamoDB::Table has the properties from here to Tags.
+    'ContributorInsightsSpecification',
+    'DeletionProtectionEnabled',
+    'OnDemandThroughput',
+    'PointInTimeRecoverySpecification',
+    'ProvisionedThroughput',
+    'TableClass',
+    'Tags',
+    // The following properties exist only in AWS::DynamoDB::GlobalTable. They have no effect, because the emulator has
+    // no replicas in other regions and does not limit throughput.
+    'GlobalTableWitnesses',
+    'MultiRegionConsistency',
+    'ReadOnDemandThroughputSettings',
+    'ReadProvisionedThroughputSettings',
+    'WriteOnDemandThroughputSettings',
+    'WriteProvisionedThroughputSettings',
+  ],
+  refused: {
+    ImportSourceSpecification: 'the items to import are in S3, which is not emulated',
+    ResourcePolicy: "only the policies of the functions' roles are enforced here, not those of tables",
+  },
+} as const;
+
+export const tableTypes = {
+  'AWS::DynamoDB::Table': table,
+  'AWS::DynamoDB::GlobalTable': { ...table, read: [...table.read, 'Replicas'] },
+} as const satisfies ServedTypes;
+
+const values = { Ref: tableName, Arn: (each: Table) => tableArn(tableName(each)) };
+
+export const tableValues: Values = { 'AWS::DynamoDB::Table': values, 'AWS::DynamoDB::GlobalTable': values };
 
 export const readTables = (resources: Resources): TableSpec[] => {
   const globalTables = resources.ofType('AWS::DynamoDB::GlobalTable');

@@ -37,6 +37,8 @@ export class Refusal extends Error {
   }
 }
 
+export const removeProperty = 'Leave that property out of the template.';
+
 /**
  * Where in the template a value is, for error messages. `path` is the property, such as
  * Environment.Variables.TABLE_NAME.

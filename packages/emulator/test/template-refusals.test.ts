@@ -1,17 +1,17 @@
-/** Tests what readTemplate refuses. The cases about types and properties come from the lists in resource-types.ts. */
+/** Tests what readTemplate refuses. The cases about types and properties come from the lists in template/. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of Fn::Sub
 import { describe, expect, test } from 'vitest';
 import { functionArn } from '../served-stack.ts';
-import { readTemplate, type Template } from '../template/read-template.ts';
 import {
   invokeInstead,
   invokers,
   leaveOutAdvice,
   onlyFromApi,
   refusedTypes,
-  served,
   unknownType,
-} from '../template/resource-types.ts';
+} from '../template/other-types.ts';
+import { readTemplate, type Template } from '../template/read-template.ts';
+import { served } from '../template/resource-types.ts';
 import { type ChangedResource, ordersTemplate } from './kit/orders-template.ts';
 import { arnOf, resource } from './kit/template-parts.ts';
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { account, functionArn, tableArn } from '../served-stack.ts';
+import { withoutEffect } from '../template/other-types.ts';
 import { readTemplate } from '../template/read-template.ts';
-import { served, withoutEffect } from '../template/resource-types.ts';
+import { served } from '../template/resource-types.ts';
 import { assetHash, type ChangedResource, ordersTemplate } from './kit/orders-template.ts';
 import { arnOf, hash, number, range, resource, route, text } from './kit/template-parts.ts';
 

@@ -1,0 +1,67 @@
+/** The resource types that the emulator does not serve: those without effect here, and those it refuses. */
+
+/**
+ * The resource types that have no effect in the emulator. A property that the emulator evaluates may refer to a resource
+ * of one of these types only with `leaveOut`, and then gets a made-up value.
+ */
+export const withoutEffect: ReadonlySet<string> = new Set([
+  'AWS::Budgets::Budget',
+  'AWS::CDK::Metadata',
+  'AWS::CloudWatch::Alarm',
+  'AWS::CloudWatch::CompositeAlarm',
+  'AWS::CloudWatch::Dashboard',
+  'AWS::CodeDeploy::Application',
+  'AWS::CodeDeploy::DeploymentConfig',
+  'AWS::CodeDeploy::DeploymentGroup',
+  'AWS::Cognito::UserPool',
+  'AWS::Cognito::UserPoolClient',
+  'AWS::Cognito::UserPoolDomain',
+  'AWS::Cognito::UserPoolResourceServer',
+  'AWS::Lambda::EventInvokeConfig',
+  'AWS::Logs::LogGroup',
+  'AWS::Logs::LogStream',
+  'AWS::Logs::MetricFilter',
+  'AWS::Logs::QueryDefinition',
+  'AWS::Route53::RecordSet',
+  // An SNS topic has no effect, because nothing sends to it here: functions get at most a made-up ARN, no alarm goes
+  // off, nothing is rolled out, and no function is invoked asynchronously.
+  'AWS::SNS::Subscription',
+  'AWS::SNS::Topic',
+  'AWS::SNS::TopicPolicy',
+]);
+
+/**
+ * For each resource type that invokes a function on AWS: the property that names the function. The emulator does
+ * nothing for such a resource, and would never invoke the function. So it refuses the resource if the property refers
+ * to a function of the template.
+ */
+export const invokers: Record<string, string> = {
+  'AWS::Cognito::UserPool': 'LambdaConfig',
+  'AWS::SNS::Subscription': 'Endpoint',
+  'AWS::SNS::Topic': 'Subscription',
+  // Alarms and CodeDeploy may refer to functions, too, but are not listed: in the emulator, no alarm goes off and
+  // nothing is rolled out, so they would never invoke a function.
+};
+
+export const onlyFromApi = 'functions get events from the HTTP API only';
+
+export const invokeInstead = 'Leave it out, and hand its events to the function with `invoke`.';
+
+/**
+ * Why some resource types are refused, and what to do instead. For all other types that are not supported,
+ * `unknownType` has the reason.
+ */
+export const refusedTypes: Record<string, [reason: string, advice: string]> = {
+  'AWS::ApiGateway::RestApi': ['only HTTP APIs are served', 'Use AWS::ApiGatewayV2::Api (in CDK: HttpApi).'],
+  'AWS::Lambda::EventSourceMapping': [onlyFromApi, invokeInstead],
+  'AWS::Lambda::LayerVersion': ['the files of a layer are not on this machine', 'Bundle them with each function.'],
+  'AWS::Lambda::Url': [onlyFromApi, 'Add a route to the API instead.'],
+};
+
+export const unknownType: [reason: string, advice: string] = [
+  'only HTTP APIs, Lambda functions and DynamoDB tables are served',
+  'Put it into another stack.',
+];
+
+export const leaveOutAdvice =
+  'To serve the stack without resources of types that are not served, pass `leaveOut: true`.';
