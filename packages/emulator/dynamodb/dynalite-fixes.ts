@@ -1,5 +1,11 @@
-/** Corrects dynalite where it behaves unlike DynamoDB: replaces functions that dynalite finds in its own module. */
+/**
+ * Corrects dynalite where it behaves unlike DynamoDB: replaces functions that dynalite finds in its own modules. No other
+ * file uses private parts of dynalite.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { EventEmitter } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import dynalite from 'dynalite';
 import database, { type Callback, type Database, type Lock, type Method, type Release } from 'dynalite/db/index.js';
 import validations from 'dynalite/validations/index.js';
 import { isInvalid } from './data-folder.ts';
@@ -50,6 +56,17 @@ const sorted = (key: string, value: unknown): unknown => {
   if (Array.isArray(value)) return ['SS', 'NS', 'BS'].includes(key) ? value.toSorted() : value;
   if (!(value instanceof Object)) return value;
   return Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+};
+
+/** The properties of a request that dynalite's listener uses, besides the events `data` and `end`. */
+type ReadRequest = EventEmitter & Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
+export type RequestListener = (request: ReadRequest, response: ServerResponse) => void;
+
+/** Makes dynalite's server, whose data is in `folder`, and takes from it the listener that handles its requests. */
+export const makeDynalite = (folder: string): { server: Server; listener: RequestListener } => {
+  const server = dynalite({ path: folder, createTableMs: 0 });
+  const [listener] = server.listeners('request') as [RequestListener];
+  return { server: server.removeAllListeners('request'), listener };
 };
 
 /** Ends a request that has failed. May be called several times. */

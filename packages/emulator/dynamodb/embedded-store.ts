@@ -3,10 +3,9 @@ import { existsSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
-import dynalite from 'dynalite';
 import { listen, readBody } from '../servers.ts';
 import { FolderError, isCorrupt, isLocked, mustBeEmpty, openDatabase, reason } from './data-folder.ts';
-import { handleRequest } from './dynalite-fixes.ts';
+import { handleRequest, makeDynalite, type RequestListener } from './dynalite-fixes.ts';
 import type { Guard, Refusal } from './guard.ts';
 
 /** A running dynalite (a DynamoDB emulator) that listens on 127.0.0.1. */
@@ -23,11 +22,10 @@ export const startEmbeddedStore = async (folder: string, guard: Guard): Promise<
   } catch (error) {
     throw new FolderError(`The data in ${folder} ${failureOf(error)}`, { cause: error });
   }
-  const server = dynalite({ path: folder, createTableMs: 0 });
+  const { server, listener } = makeDynalite(folder);
   // Disable Node's time-outs, because a debugger may pause a function in the middle of its request to the store.
   Object.assign(server, { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 });
-  const [listener] = server.listeners('request') as [RequestListener];
-  server.removeAllListeners('request').on('request', guarded(guard, listener));
+  server.on('request', guarded(guard, listener));
   return {
     endpoint: `http://127.0.0.1:${await listen(server, 0)}`,
     close: () => new Promise((resolve) => server.close(() => resolve())),
@@ -39,10 +37,6 @@ const failureOf = (error: unknown): string => {
   const advice = isCorrupt(error) ? 'Delete that folder and its data' : 'Check its permissions';
   return `cannot be read: ${reason(error)}. ${advice}, or choose another folder.`;
 };
-
-/** The properties of a request that dynalite's listener uses, besides the events `data` and `end`. */
-type ReadRequest = EventEmitter & Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
-type RequestListener = (request: ReadRequest, response: ServerResponse) => void;
 
 /**
  * Reads each request to its end, and passes it on to `listener` unless the guard refuses it. Drops a request that the
