@@ -561,6 +561,12 @@ const byFile: Record<string, Row[]> = {
       'if (key) return copy;',
       'A plant with a list cannot be sent again.',
     ],
+    [
+      'const refusal = item && (tooDeep(item) ||',
+      'const refusal = item && (undefined ||',
+      'Updates make an item deeper than AWS accepts.',
+    ],
+    ['!isLocal &&', 'false &&', 'A query reads here what a global index does not have on AWS.'],
     ['error === args[0] && !isInvalid(error)', 'false', 'The emulator goes on although its disk is full.'],
   ],
   'packages/emulator/stack-versions.ts': [

@@ -26,6 +26,20 @@ declare module 'dynalite/db/index.js' {
   type Open = (...names: string[]) => Database;
   type Store = { getTable: Method; getItemDb: Open; getIndexDb: Open; getTagDb: Open };
   type Conditional = { _condition?: unknown; Expected?: unknown; ConditionalOperator?: unknown };
+  export type Value = { S?: string; B?: string; L?: Value[]; M?: Item };
+  export type Item = Record<string, Value>;
+  export type Index = { IndexName: string; Projection: { ProjectionType?: string; NonKeyAttributes?: string[] } };
+  type Visit<Found> = (attribute: string, type: string, index: Index) => Found;
+  /** A Query (which has KeyConditions, even if the client sent an expression) or a Scan. */
+  type Reading = {
+    IndexName?: string;
+    KeyConditions?: Record<string, { AttributeValueList: Value[] }>;
+    QueryFilter?: object;
+    AttributesToGet?: string[];
+    _filter?: { pathHeads: object };
+    _projection?: { paths: (string | number)[][] };
+  };
+  type ReadAs = [range: unknown, isLocal: boolean | undefined, readsTable: boolean, keyNames: string[]];
 
   const database: {
     create: (options: unknown) => Store;
@@ -33,11 +47,17 @@ declare module 'dynalite/db/index.js' {
     /** Makes an error that dynalite sends as a ValidationException. */
     validationError: (message: string) => Error;
     checkConditional: (data: Conditional, item: unknown) => unknown;
+    validateItem: (item: Item, table: object) => unknown;
+    updateIndexes: (store: Store, table: object, old: unknown, item: Item | undefined, done: Callback) => void;
+    /** Visits the key attributes of a table's indexes. */
+    traverseIndexes: <Found>(table: object, visit: Visit<Found | undefined>) => Found | undefined;
+    queryTable: (store: Store, table: object, data: Reading, ...how: [...ReadAs, done: Callback]) => void;
   };
   export default database;
 }
 
 declare module 'dynalite/validations/index.js' {
-  const validations: { checkValidations: (data: object, ...options: unknown[]) => void };
+  type Data = { ExpressionAttributeValues?: import('dynalite/db/index.js').Item };
+  const validations: { checkValidations: (data: Data, ...options: unknown[]) => void };
   export default validations;
 }

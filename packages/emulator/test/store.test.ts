@@ -4,8 +4,9 @@ import { connect } from 'node:net';
 import { devNull } from 'node:os';
 import { text as readText } from 'node:stream/consumers';
 import database from 'dynalite/db/index.js';
+import validations from 'dynalite/validations/index.js';
 import { Level } from 'level';
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, describe, expect, type MockInstance, onTestFinished, test, vi } from 'vitest';
 import { openStore, type Store } from '../dynamodb/store.ts';
 import { account, type FunctionSpec, type TableSpec, tableArn } from '../served-stack.ts';
 import { functionSpec } from './kit/one-function.ts';
@@ -202,15 +203,93 @@ describe('the embedded store', () => {
     expect(await send(store, 'UpdateItem', setTo({ M: { a: { S: '' } } }))).toEqual([200, '{}']);
   });
 
+  const condition = (expression: string, value: object) => ({
+    ConditionExpression: expression,
+    ExpressionAttributeValues: { ':v': value },
+  });
+  const ofOrder = { customer: order.customer, id: order.id };
+  const setOrder = (name: string, value: object) => ({
+    Key: ofOrder,
+    UpdateExpression: `SET ${name} = :v`,
+    ExpressionAttributeValues: { ':v': value },
+  });
+  const dayTo = (Value: object) => ({ Key: ofOrder, AttributeUpdates: { day: { Value } } });
+  const equal = (name: string, S: string) => ({ [name]: { ComparisonOperator: 'EQ', AttributeValueList: [{ S }] } });
+  const ofDay = (day: string) => ({ IndexName: 'byDay', KeyConditions: equal('day', day) });
+  const deep = (levels: number): object =>
+    levels === 1 ? { S: '' } : levels % 2 ? { L: [deep(levels - 1)] } : { M: { M: deep(levels - 1) } };
+  const notValid = 'One or more parameter values are not valid.';
+  const cannotBeEmpty = 'The AttributeValue for a key attribute cannot contain an empty string value.';
+  const emptyDay = `${notValid} A value specified for a secondary index key is not supported. ${cannotBeEmpty} IndexName: byDay, IndexKey: day`;
+  const emptyUpdate = `${notValid} The update expression attempted to update a secondary index key to a value that is not supported. ${cannotBeEmpty}`;
+  const levels = 'Nesting Levels have exceeded supported limits';
+
+  test.each<[what: string, operation: string, body: object, message: string]>([
+    ['an item with an empty index key', 'PutItem', { Item: { ...order, day: { S: '' } } }, emptyDay],
+    ['an update to an empty index key', 'UpdateItem', dayTo({ S: '' }), emptyUpdate],
+    ['a query for an empty index key', 'Query', ofDay(''), emptyDay],
+    [
+      'an attribute that a global index lacks',
+      'Query',
+      { ...ofDay('Monday'), AttributesToGet: ['note', 'state'] },
+      '[state]',
+    ],
+    ['a part of such an attribute', 'Scan', { IndexName: 'byDay', ProjectionExpression: 'note, box.side' }, '[box]'],
+    [
+      'a filter by such an attribute',
+      'Query',
+      { ...ofDay('Monday'), QueryFilter: equal('phase', 'new') },
+      'one or more filter attributes: [phase]',
+    ],
+    ['an item of 33 levels', 'PutItem', { Item: { ...order, box: deep(33) } }, levels],
+    ['an update to 33 levels', 'UpdateItem', setOrder('box.side', deep(32)), levels],
+    ['a value of 33 levels in a condition', 'PutItem', { Item: order, ...condition('box = :v', deep(33)) }, levels],
+  ])('refuses %s, as DynamoDB does', async (_, operation, body, message) => {
+    const store = await open([orders]);
+    await send(store, 'PutItem', { TableName: 'Orders', Item: { ...order, box: { M: {} } } });
+    const refused = expect.stringMatching(/ValidationException/);
+    const [status, answer] = await send(store, operation, { TableName: 'Orders', ...body });
+    expect([status, JSON.parse(answer)]).toEqual([400, { __type: refused, message: expect.stringContaining(message) }]);
+  });
+
+  test('writes nothing of a batch of which one item has an empty value for the key of an index', async () => {
+    const store = await open([orders]);
+    const puts = [order, { ...order, id: { N: '2' }, day: { S: '' } }].map((Item) => ({ PutRequest: { Item } }));
+    const [status] = await send(store, 'BatchWriteItem', { RequestItems: { Orders: puts } });
+    expect(status).toBe(400);
+    expect((await send(store, 'Scan', { TableName: 'Orders' }))[1]).toContain('"Count":0');
+  });
+
+  test('accepts 32 levels, and reads what a local index does not project from the table', async () => {
+    const store = await open([orders]);
+    const item = { ...order, box: deep(32) };
+    expect(await send(store, 'PutItem', { TableName: 'Orders', Item: item })).toEqual([200, '{}']);
+    const local = { TableName: 'Orders', IndexName: 'byTotal', ProjectionExpression: 'id, box' };
+    const [, read] = await send(store, 'Scan', local);
+    expect(JSON.parse(read).Items).toEqual([{ id: item.id, box: item.box }]);
+  });
+
+  test.each<[member: string, consequence: string, spy: () => MockInstance]>([
+    ['db.create', 'an error of dynalite ends the emulator', () => vi.spyOn(database, 'create')],
+    ['db.itemSize', 'items of more than 400 KB are accepted', () => vi.spyOn(database, 'itemSize')],
+    ['db.checkConditional', 'equal lists differ', () => vi.spyOn(database, 'checkConditional')],
+    ['db.validateItem', 'an index has empty keys', () => vi.spyOn(database, 'validateItem')],
+    ['db.updateIndexes', 'an update makes empty keys in an index', () => vi.spyOn(database, 'updateIndexes')],
+    ['db.queryTable', 'a query finds what an index does not have', () => vi.spyOn(database, 'queryTable')],
+    ['checkValidations', 'empty names are accepted', () => vi.spyOn(validations, 'checkValidations')],
+  ])('dynalite calls its own %s, which dynalite-fixes.ts replaces; otherwise, %s', async (_, _consequence, spy) => {
+    const called = spy();
+    const store = await open([orders]);
+    await send(store, 'PutItem', { TableName: 'Orders', Item: order });
+    await send(store, 'Query', { TableName: 'Orders', ...ofDay('Monday') });
+    expect(called).toHaveBeenCalled();
+  });
+
   const list = (...texts: string[]) => ({ L: texts.map((S) => ({ S })) });
   const box = { M: { size: { N: '1' }, colours: { SS: ['red', 'blue'] }, parts: { L: [{ M: { cm: { N: '3' } } }] } } };
   const sameBox = {
     M: { parts: { L: [{ M: { cm: { N: '3.0' } } }] }, colours: { SS: ['blue', 'red'] }, size: { N: '1e0' } },
   };
-  const condition = (expression: string, value: object) => ({
-    ConditionExpression: expression,
-    ExpressionAttributeValues: { ':v': value },
-  });
 
   test.each<[condition: object, passes: boolean]>([
     [condition('tags = :v', list('b', 'a')), false],
@@ -227,7 +306,7 @@ describe('the embedded store', () => {
     expect(await put(store, item, only)).toEqual(passes ? [200, '{}'] : [400, failed]);
   });
 
-  test('does not copy an item for a call without a condition: dynalite accepts deeper items than can be copied', () => {
+  test('does not copy an item for a call without a condition: items from an earlier version may be too deep', () => {
     let item = {};
     for (let depth = 0; depth < 100_000; depth += 1) item = { L: [item] };
     expect(database.checkConditional({}, item)).toBeNull();
