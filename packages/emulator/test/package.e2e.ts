@@ -1,27 +1,23 @@
 /** Packs the emulator, unpacks it in an empty project with its dependencies, and serves a small CDK app there. */
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
+import { emulator, modules, pack, run, unpack } from './kit/packed.ts';
 import { temporaryFolder } from './kit/temporary.ts';
 
-const run = promisify(execFile);
-const emulator = path.resolve(import.meta.dirname, '..');
-const modules = path.resolve(createRequire(import.meta.url).resolve('aws-cdk-lib/package.json'), '../..');
-const root = path.dirname(modules);
-
-/** Packs the emulator in a copy of its folder, because `npm pack` builds there, and another test may pack too. */
-const pack = async (folder: string): Promise<string> => {
-  const source = path.join(folder, 'source');
-  const copy = path.join(source, path.relative(root, emulator));
-  await cp(emulator, copy, { recursive: true });
-  for (const part of ['LICENSE', 'tsconfig.json']) await cp(path.join(root, part), path.join(source, part));
-  await symlink(modules, path.join(source, 'node_modules'));
-  await run('npm', ['pack', '--pack-destination', folder], { cwd: copy });
-  return path.join(folder, (await readdir(folder)).find((name) => name.endsWith('.tgz')) ?? 'no tarball');
+/** Runs a program that serves the example app, and sends a request to the address that it prints. */
+const ask = async (project: string, args: string[]): Promise<string> => {
+  const child = spawn(process.execPath, args, { cwd: project, stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [line] = await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
+  const url = /http:\S+/.exec(String(line))?.[0];
+  if (url === undefined) throw new Error(`${args[0]} printed or exited with: ${line}`);
+  const answer = await (await fetch(`${url}/hello/Ann`)).text();
+  child.kill();
+  await once(child, 'exit');
+  return answer;
 };
 
 test('the packed emulator has the dependencies that it needs, includes types, and serves the example app of its README', async () => {
@@ -29,30 +25,34 @@ test('the packed emulator has the dependencies that it needs, includes types, an
   const project = path.join(folder, 'project');
   const installed = path.join(project, 'node_modules/http-api-emulator');
   await mkdir(installed, { recursive: true });
-  await run('tar', ['-xzf', await pack(folder), '-C', installed, '--strip-components=1']);
+  await unpack(await pack(folder), installed);
   const manifest = JSON.parse(await readFile(path.join(installed, 'package.json'), 'utf8'));
   expect(manifest).toMatchObject({ engines: { node: '>=24.5' }, exports: './dist/serve.js' });
-  // Nothing else is in this project's node_modules, so the emulator can import only what its manifest lists.
-  for (const name of [...Object.keys(manifest.dependencies), 'aws-cdk-lib', 'constructs', '@types']) {
-    await mkdir(path.dirname(path.join(project, 'node_modules', name)), { recursive: true });
-    await symlink(path.join(modules, name), path.join(project, 'node_modules', name));
-  }
+  const install = async (names: string[]) => {
+    for (const name of names) {
+      await mkdir(path.dirname(path.join(project, 'node_modules', name)), { recursive: true });
+      await symlink(path.join(modules, name), path.join(project, 'node_modules', name));
+    }
+  };
+  const compile = async (include: string[], skipLibCheck: boolean) => {
+    const options = { strict: true, noEmit: true, allowImportingTsExtensions: true, module: 'nodenext' };
+    const compilerOptions = { ...options, target: 'es2024', types: ['node'], skipLibCheck };
+    await writeFile(path.join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include }));
+    await run(process.execPath, [path.join(modules, 'typescript/bin/tsc'), '-p', project]);
+  };
   const readme = await readFile(path.join(emulator, 'README.md'), 'utf8');
   for (const [, file = '', code = ''] of readme.matchAll(/^```\w+ (\S+)\n(.*?)^```/gms)) {
     await mkdir(path.dirname(path.join(project, file)), { recursive: true });
     await writeFile(path.join(project, file), code);
   }
   await writeFile(path.join(project, 'package.json'), '{"type":"module"}');
-  const compilerOptions = { strict: true, noEmit: true, skipLibCheck: true, module: 'nodenext', target: 'es2024' };
-  await writeFile(path.join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
-  await run(process.execPath, [path.join(modules, 'typescript/bin/tsc'), '-p', project]);
 
-  const child = spawn(process.execPath, ['serve.ts'], { cwd: project, stdio: ['ignore', 'pipe', 'inherit'] });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const [line] = await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
-  const url = /http:\S+/.exec(String(line))?.[0];
-  if (url === undefined) throw new Error(`serve.ts printed or exited with: ${line}`);
-  expect(await (await fetch(`${url}/hello/Ann`)).text()).toBe('Hello Ann');
-  child.kill();
-  await once(child, 'exit');
+  // Nothing else is in this project's node_modules, so the emulator and its types can use only what its manifest lists.
+  await install(Object.keys(manifest.dependencies));
+  await writeFile(path.join(project, 'types.ts'), "export type * from 'http-api-emulator';\n");
+  await compile(['types.ts'], false);
+  await install(['aws-cdk-lib', 'constructs']);
+  await compile(['*.ts'], true);
+
+  expect(await ask(project, ['serve.ts'])).toBe('Hello Ann');
 });
