@@ -56,6 +56,7 @@ export type Emulator = {
   leftOut: readonly LeftOut[];
   /** The name of each function: its FunctionName or, if the template gives none, its logical id. */
   functionNames: string[];
+  tableNames: string[];
   /** A description of the store for people: the store's address, or "dynalite" and the data folder. */
   store: string;
   /**
@@ -148,6 +149,9 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
     get functionNames() {
       return versions.stack.functions.map(({ name }) => name);
     },
+    get tableNames() {
+      return versions.stack.tables.map(({ TableName }) => TableName ?? '');
+    },
     store: store.description,
     enforcesRoles: store.enforcesRoles,
     log,
@@ -187,7 +191,7 @@ const synthesize = (app: App, name?: string): { template: Template; assets: stri
   const names = stacks.map(({ stackName }) => stackName).join(', ') || 'none';
   throw new Error(
     name === undefined
-      ? `The app must have one stack, but it has ${names}. Pass the name of one as \`stack\`. For a stack in a CDK Stage, pass its template and assets.`
+      ? `The app must have one stack, but it has ${names}. Pass the name of one as \`stack\` (the command: --stack). For a stack in a CDK Stage, pass its template and assets.`
       : `The app has no stack ${name}. It has ${names}.`,
   );
 };

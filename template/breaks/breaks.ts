@@ -335,6 +335,9 @@ const byFile: Record<string, Row[]> = {
       'After a deployment, an alias cannot go back.',
     ],
   ],
+  'packages/emulator/command/cloud-assembly.ts': [
+    ["type === 'cdk:cloud-assembly' &&", 'false &&', 'The command does not find a stack in a stage.'],
+  ],
   'packages/emulator/dynamodb/data-folder.ts': [
     ['mode: 0o700', 'mode: 0o755', 'Other users may read the plants.'],
     [

@@ -81,7 +81,7 @@ const unknownOperation = (operation: string): Refusal => ({
   __type: 'com.amazon.coral.service#UnknownOperationException',
   message:
     `The embedded store (dynalite) does not support ${operation}. Use a DynamoDB that does, such as DynamoDB Local: ` +
-    'pass `store: { endpoint }` (npm start: AWS_ENDPOINT_URL_DYNAMODB).',
+    'pass `store: { endpoint }` (the commands: AWS_ENDPOINT_URL_DYNAMODB).',
 });
 
 /**

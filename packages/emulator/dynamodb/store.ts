@@ -97,7 +97,7 @@ const embedded = async (folder: string): Promise<StoreServer> => {
       return { accessKeyId, secretAccessKey: 'local' };
     },
     advice:
-      '. If AWS accepts that table, use a DynamoDB that accepts it too: pass `store: { endpoint }` (npm start: ' +
+      '. If AWS accepts that table, use a DynamoDB that accepts it too: pass `store: { endpoint }` (the commands: ' +
       'AWS_ENDPOINT_URL_DYNAMODB).',
   };
 };

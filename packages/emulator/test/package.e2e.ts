@@ -27,7 +27,8 @@ test('the packed emulator has the dependencies that it needs, includes types, an
   await mkdir(installed, { recursive: true });
   await unpack(await pack(folder), installed);
   const manifest = JSON.parse(await readFile(path.join(installed, 'package.json'), 'utf8'));
-  expect(manifest).toMatchObject({ engines: { node: '>=24.5' }, exports: './dist/serve.js' });
+  const bin = { 'http-api-emulator': 'dist/command/bin.js' };
+  expect(manifest).toMatchObject({ engines: { node: '>=24.5' }, exports: './dist/serve.js', bin });
   const install = async (names: string[]) => {
     for (const name of names) {
       await mkdir(path.dirname(path.join(project, 'node_modules', name)), { recursive: true });
@@ -54,5 +55,8 @@ test('the packed emulator has the dependencies that it needs, includes types, an
   await install(['aws-cdk-lib', 'constructs']);
   await compile(['*.ts'], true);
 
+  // The CDK's command line sets this variable.
+  await run(process.execPath, ['app.ts'], { cwd: project, env: { CDK_OUTDIR: 'cdk.out', ...process.env } });
+  expect(await ask(project, [path.join(installed, bin['http-api-emulator']), '--port', '0'])).toBe('Hello Ann');
   expect(await ask(project, ['serve.ts'])).toBe('Hello Ann');
 });

@@ -117,7 +117,7 @@ describe('a request to the emulated DynamoDB', () => {
   ])('for the unsupported target %s is refused, and the error message says what to use instead', (target, name) => {
     expect(check([all], { ...headersOf(''), 'x-amz-target': target }, '{}')).toEqual({
       __type: 'com.amazon.coral.service#UnknownOperationException',
-      message: `The embedded store (dynalite) does not support ${name}. Use a DynamoDB that does, such as DynamoDB Local: pass \`store: { endpoint }\` (npm start: AWS_ENDPOINT_URL_DYNAMODB).`,
+      message: `The embedded store (dynalite) does not support ${name}. Use a DynamoDB that does, such as DynamoDB Local: pass \`store: { endpoint }\` (the commands: AWS_ENDPOINT_URL_DYNAMODB).`,
     });
   });
 });

@@ -41,7 +41,11 @@ test('serve rejects a port that is in use, names the port in the error, and stop
 test.each<[names: string[], stack: { stack?: string }, failure?: string]>([
   [['Jobs', 'Api'], { stack: 'Api' }],
   [[], {}, 'The app must have one stack, but it has none. '],
-  [['Jobs', 'Api'], {}, 'The app must have one stack, but it has Jobs, Api. Pass the name of one as `stack`.'],
+  [
+    ['Jobs', 'Api'],
+    {},
+    'The app must have one stack, but it has Jobs, Api. Pass the name of one as `stack` (the command: --stack).',
+  ],
   [['Jobs', 'Api'], { stack: 'Ape' }, 'The app has no stack Ape. It has Jobs, Api.'],
 ])('serve serves one stack: with the stacks %j and the options %j, it fails with %s', async (names, stack, failure) => {
   const { appOf, store } = await prepare();

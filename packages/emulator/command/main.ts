@@ -1,0 +1,82 @@
+/** What the command `http-api-emulator` does: serves a stack that `cdk synth` has written. */
+import { watchFile } from 'node:fs';
+import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { Command } from 'commander';
+import { type AccessLogEntry, type Emulator, type LogLine, serve } from '../serve.ts';
+import { readJson, readStacks } from './cloud-assembly.ts';
+
+const command = new Command('http-api-emulator')
+  .description('Serves a stack that `cdk synth` has written to a folder.')
+  .argument('[folder]', 'the output of `cdk synth`', 'cdk.out')
+  .option('--stack <name>', 'the stack, if there are several, as `cdk list` names it')
+  .option('--port <number>', 'the port on 127.0.0.1; 0 means any free port', Number, 3000)
+  .option('--watch', 'serve each new output of `cdk synth` without a restart')
+  .option('--leave-out', 'serve the stack without its queues and the like, instead of refusing it')
+  .option('--data <folder>', 'the folder for the items of the tables', '.http-api-emulator')
+  .option('--options <file>', 'a JSON file with more options of the function `serve`', readJson)
+  .addHelpText('after', '\nIf AWS_ENDPOINT_URL_DYNAMODB is set, the tables are in the DynamoDB at that address.');
+
+type Options = { stack?: string; port: number; watch?: true; leaveOut?: true; data: string; options?: object };
+
+/** Runs the command until Ctrl-C. If it cannot run, prints why, and exits with code 1. */
+export const main = (): Promise<unknown> =>
+  command
+    .action(start)
+    .parseAsync()
+    .catch((error) => command.error(error.message));
+
+const start = async (folder: string, { stack, port, watch, leaveOut, data, options }: Options): Promise<void> => {
+  const app = { synth: () => ({ directory: folder, stacks: readStacks(folder) }) };
+  const source = { app, ...(stack !== undefined && { stack }) };
+  const endpoint = process.env['AWS_ENDPOINT_URL_DYNAMODB'];
+  const emulator = await serve({
+    ...options,
+    ...source,
+    store: endpoint ? { endpoint } : { folder: data },
+    port,
+    ...(leaveOut && { leaveOut }),
+    onRequest: (entry) => say(describe(entry)),
+  });
+  announce(emulator);
+
+  const reload = (): Promise<void> =>
+    emulator.reload(source).then(
+      () => announce(emulator),
+      (error) => say(`The changed stack cannot be served, so the previous one still is: ${error.message}`),
+    );
+  // Poll, because fs.watch does not notice that a folder is made anew. The CDK writes this file after the templates.
+  if (watch) watchFile(path.join(folder, 'manifest.json'), { interval: 300 }, reload);
+
+  let stopping = false;
+  const stop = async (): Promise<void> => {
+    if (stopping) return;
+    stopping = true;
+    say('Stopping, once running requests have ended.');
+    await emulator.close();
+    process.exit();
+  };
+  // One Ctrl-C may be two signals: npm forwards those that it gets.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+};
+
+/** Prints text without sequences that could, for example, clear the terminal. */
+const say = (text: string): void => console.log(stripVTControlCharacters(text));
+
+const announce = ({ url, store, routeKeys, functionNames, tableNames, leftOut }: Emulator): void => {
+  say(`Serving at ${url} (store: ${store}):`);
+  const served = Object.entries({ routes: routeKeys, functions: functionNames, tables: tableNames });
+  for (const [what, names] of served) say(`  ${what}: ${names.join(', ') || 'none'}`);
+  for (const { resource, reason } of leftOut) say(`  left out: ${resource}, because ${reason}`);
+};
+
+/** Describes a request in one line. Below it, indented, are the lines that its functions have logged. */
+const describe = ({ time, method, path, status, milliseconds, error, log }: AccessLogEntry): string => {
+  const row = `${new Date(time).toTimeString().slice(0, 8)} ${method} ${path} ${status} ${Math.round(milliseconds)} ms`;
+  return [`${row}${error ? ` (${error})` : ''}`, ...log.map(textOf)].join('\n').replaceAll('\n', '\n    ');
+};
+
+const textOf = ({ functionName, level, message, stackTrace = [] }: LogLine): string =>
+  [`${functionName} ${level} ${typeof message === 'string' ? message : JSON.stringify(message)}`, ...stackTrace].join(
+    '\n',
+  );

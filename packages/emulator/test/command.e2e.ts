@@ -1,0 +1,100 @@
+/** Runs the command `http-api-emulator` on the output of the CDK. */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import path from 'node:path';
+import { App, Stack, Stage } from 'aws-cdk-lib';
+import { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
+import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { startServer, temporaryFolder } from './kit/temporary.ts';
+
+const command = path.resolve(import.meta.dirname, '../command/bin.ts');
+
+/** Synthesizes an app anew, with a stack in a stage, whose function logs and returns `greeting`, and an empty stack. */
+const synthesize = async (folder: string, greeting: string, { hasQueue = false } = {}): Promise<void> => {
+  // A separate folder, because the CDK stages a folder only once in a process.
+  const code = path.join(folder, 'code', greeting);
+  await mkdir(code, { recursive: true });
+  const handler = `async ({ pathParameters: { name } }) => (console.log('asked', name), { statusCode: 200, body: \`${greeting} \${name}\` })`;
+  await writeFile(path.join(code, 'index.js'), `exports.handler = ${handler};`);
+  await rm(path.join(folder, 'cdk.out'), { recursive: true, force: true });
+  const app = new App({ outdir: path.join(folder, 'cdk.out'), builtinCloudFormationValidation: false });
+  new Stack(app, 'Other');
+  const stack = new Stack(new Stage(app, 'Prod'), 'Api');
+  const partitionKey = { name: 'id', type: AttributeType.STRING };
+  new TableV2(stack, 'Visits', { partitionKey, tableName: 'Visits' });
+  if (hasQueue) new Queue(stack, 'Jobs');
+  const properties = { runtime: Runtime.NODEJS_24_X, handler: 'index.handler', code: Code.fromAsset(code) };
+  const hello = new LambdaFunction(stack, 'Hello', { ...properties, functionName: 'Hello' });
+  const api = new HttpApi(stack, 'HttpApi');
+  api.addRoutes({ path: '/hello/{name}', integration: new HttpLambdaIntegration('ToHello', hello) });
+  app.synth();
+};
+
+test('the command serves a stack of a stage, prints requests, serves changes, keeps a stack that it can serve, and stops', async () => {
+  const folder = await temporaryFolder();
+  await synthesize(folder, 'Hello');
+  const child = spawn(process.execPath, [command, '--stack', 'Prod/Api', '--port', '0', '--watch'], { cwd: folder });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const printed: string[] = [];
+  for (const output of [child.stdout, child.stderr]) output.on('data', (chunk) => void printed.push(String(chunk)));
+  const see = (pattern: RegExp) => vi.waitUntil(() => pattern.exec(printed.join('')), { timeout: 60_000 });
+
+  const [, url] = await see(/^Serving at (\S+) \(store: dynalite, data in \.http-api-emulator\):$/m);
+  await see(/^ {2}routes: ANY \/hello\/\{name\}\n {2}functions: Hello\n {2}tables: Visits$/m);
+  const ask = async () => (await fetch(`${url}/hello/Ann`)).text();
+  expect(await ask()).toBe('Hello Ann');
+  await see(/^\d\d:\d\d:\d\d GET \/hello\/Ann 200 \d+ ms\n {4}Hello INFO asked Ann$/m);
+
+  await synthesize(folder, 'Never', { hasQueue: true });
+  await see(/^The changed stack cannot be served, so the previous one still is: .*Jobs.*AWS::SQS::Queue/m);
+  expect(await ask()).toBe('Hello Ann');
+  await synthesize(folder, 'Bye');
+  await see(/Serving at.*Serving at/s);
+  expect(await ask()).toBe('Bye Ann');
+
+  child.kill('SIGINT');
+  child.kill('SIGINT');
+  expect(await once(child, 'exit')).toEqual([0, null]);
+  expect(printed.join('')).toMatch(/\nStopping, once running requests have ended\.\n$/);
+  expect((await readdir(folder)).toSorted()).toEqual(['.http-api-emulator', 'cdk.out', 'code']);
+});
+
+test('the command says what is wrong, and exits with code 1', async () => {
+  const folder = await temporaryFolder();
+  await synthesize(folder, 'Hello', { hasQueue: true });
+  const run = (...args: string[]) =>
+    new Promise((resolve) => {
+      execFile(process.execPath, args, { cwd: folder }, (error, _, stderr) => resolve([error?.code, stderr]));
+    });
+  await writeFile(path.join(folder, 'options.json'), '{"leaveOut":true}');
+  const used = await startServer(createServer());
+  const old = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"24.4.1"}})';
+  const results = await Promise.all([
+    run('--import', old, command),
+    run(command, '--prot', '1'),
+    run(command, '--port', String(used), '--stack', 'Prod/Api', '--leave-out', '--data', 'a'),
+    run(command, '--port', String(used), '--stack', 'Prod/Api', '--options', 'options.json', '--data', 'b'),
+    run(command, '--options', 'missing.json'),
+    run(command, 'dist'),
+    run(command),
+    run(command, '--stack', 'Prod/Api'),
+  ]);
+  expect(results).toEqual(
+    [
+      'http-api-emulator needs Node.js 24.5 or newer, but this is v',
+      "error: unknown option '--prot'",
+      `The port ${used} cannot be used (listen EADDRINUSE`,
+      `The port ${used} cannot be used (listen EADDRINUSE`,
+      "ENOENT: no such file or directory, open 'missing.json'",
+      'dist/manifest.json is missing. Run `cdk synth` first',
+      'it has Prod/Api, Other. Pass the name of one as `stack` (the command: --stack)',
+      'AWS::SQS::Queue',
+    ].map((message) => [1, expect.stringContaining(message)]),
+  );
+});
