@@ -9,6 +9,7 @@ import type { Outcome } from './lambda/functions.ts';
 import type { LeftOut, ServedStack } from './served-stack.ts';
 import { listen } from './servers.ts';
 import { StackVersions } from './stack-versions.ts';
+import { readAccount } from './template/account.ts';
 import { readTemplate, type Template } from './template/read-template.ts';
 
 export { FolderError, lockFolder } from './dynamodb/data-folder.ts';
@@ -170,8 +171,8 @@ const readStack = (source: Source, { leaveOut = false }: Pick<ServeOptions, 'lea
   const { template, assets } = 'app' in source ? synthesize(source.app, source.stack) : source;
   if (!template?.Resources || !assets)
     throw new Error('The stack is missing: pass an app, or a template with the folder of its assets.');
-  const stack = readTemplate(template, assets, { leaveOut });
   if (!existsSync(assets)) throw new Error(`The folder of the assets, ${assets}, does not exist.`);
+  const stack = readTemplate(template, assets, { leaveOut, account: readAccount(template, assets) });
   // On Lambda, no folder above a function's code has a package.json. Here, one of them may, and its module type would
   // apply to the function. The empty package.json in the folder of the assets prevents that.
   const packageJson = path.join(assets, 'package.json');

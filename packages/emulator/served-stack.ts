@@ -4,15 +4,17 @@
  */
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 
-/**
- * The AWS account and region that the emulator pretends to run in. ARNs contain both. Functions find the region in
- * AWS_REGION.
- */
-export const account = { id: '000000000000', region: process.env['AWS_REGION'] || 'us-east-1' };
+/** An AWS account and a region of it. ARNs contain both. Functions find the region in AWS_REGION. */
+export type Account = { id: string; region: string };
 
-export const functionArn = (name: string): string => `arn:aws:lambda:${account.region}:${account.id}:function:${name}`;
+/** Where the emulator pretends to run a stack that names neither its account nor its region. */
+export const defaultAccount: Account = { id: '000000000000', region: process.env['AWS_REGION'] || 'us-east-1' };
 
-export const tableArn = (name: string): string => `arn:aws:dynamodb:${account.region}:${account.id}:table/${name}`;
+export const functionArn = ({ id, region }: Account, name: string): string =>
+  `arn:aws:lambda:${region}:${id}:function:${name}`;
+
+export const tableArn = ({ id, region }: Account, name: string): string =>
+  `arn:aws:dynamodb:${region}:${id}:table/${name}`;
 
 /**
  * One Lambda function. `name` is its FunctionName or, if the template gives none, its logical id. `folder` contains its
@@ -20,6 +22,7 @@ export const tableArn = (name: string): string => `arn:aws:dynamodb:${account.re
  */
 export type FunctionSpec = {
   name: string;
+  account: Account;
   folder: string;
   /** The handler, written as FILE.EXPORT. */
   handler: string;
@@ -69,7 +72,7 @@ export type CorsSpec = {
   maxAge?: number;
 };
 
-export type ApiSpec = { routes: RouteSpec[]; cors?: CorsSpec };
+export type ApiSpec = { account: Account; routes: RouteSpec[]; cors?: CorsSpec };
 
 /** The part of a table's definition that the store needs to create it. */
 export type TableSpec = Required<Pick<CreateTableCommandInput, 'TableName' | 'KeySchema' | 'AttributeDefinitions'>> &
@@ -78,4 +81,10 @@ export type TableSpec = Required<Pick<CreateTableCommandInput, 'TableName' | 'Ke
 /** A resource (or one of its values) that the emulator leaves out, such as Jobs (AWS::SQS::Queue), and why. */
 export type LeftOut = { resource: string; reason: string };
 
-export type ServedStack = { api: ApiSpec; functions: FunctionSpec[]; tables: TableSpec[]; leftOut: LeftOut[] };
+export type ServedStack = {
+  account: Account;
+  api: ApiSpec;
+  functions: FunctionSpec[];
+  tables: TableSpec[];
+  leftOut: LeftOut[];
+};

@@ -72,7 +72,7 @@ export class StackVersions {
 
   async #add(stack: ServedStack): Promise<void> {
     const { store, certificates, throttleClock, debug } = this.#options;
-    await store.createTables(stack.tables);
+    await store.createTables(stack.tables, stack.account);
     this.#mustBeOpen();
     const specs = stack.functions.map((spec) => ({
       ...spec,

@@ -525,6 +525,9 @@ const byFile: Record<string, Row[]> = {
       'A token has more scopes than asked for.',
     ],
   ],
+  'packages/emulator/template/account.ts': [
+    ['/^\\d{12}$/.test(id) ? id :', '', "A role that names the stack's own account in an ARN allows nothing."],
+  ],
   'packages/emulator/template/functions.ts': [
     [
       ".filter((permission) => permission.text('Principal') === 'apigateway.amazonaws.com')",

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { account, type FunctionSpec, type Statement, tableArn } from '../served-stack.ts';
+import { type Account, type FunctionSpec, type Statement, tableArn } from '../served-stack.ts';
 
 /** The body of a response with status 400, with which DynamoDB refuses a request. */
 export type Refusal = { __type: string; message: string } | { __type: string; Message: string };
@@ -13,7 +13,7 @@ export type Guard = (headers: IncomingHttpHeaders) => Refusal | BodyGuard;
 type BodyGuard = (body: string) => Refusal | undefined;
 
 /** A function that calls the store. `principal` is the ARN by which error messages name the function. */
-export type Caller = { principal: string; role: Role };
+export type Caller = { account: Account; principal: string; role: Role };
 
 /**
  * Makes a guard that lets each caller do only what its role allows. The emulator itself, whose access key id is
@@ -34,10 +34,11 @@ export const makeGuard =
     if (key === ownKey) return () => undefined;
     const caller = callers.get(key);
     if (caller === undefined) return unrecognizedClient;
-    return (body) => firstRefusal(caller, `dynamodb:${operation}`, resources(parse(body)));
+    return (body) => firstRefusal(caller, `dynamodb:${operation}`, resources(parse(body), caller.account));
   };
 
-export const callerOf = ({ name, role, roleName }: FunctionSpec): Caller => ({
+export const callerOf = ({ name, account, role, roleName }: FunctionSpec): Caller => ({
+  account,
   principal: `arn:aws:sts::${account.id}:assumed-role/${roleName}/${name}`,
   role: readRole(role),
 });
@@ -90,24 +91,26 @@ const unknownOperation = (operation: string): Refusal => ({
  */
 type Body = { TableName?: unknown; IndexName?: unknown; RequestItems?: unknown; ResourceArn?: unknown };
 
-const table = ({ TableName }: Body): string[] => (typeof TableName === 'string' ? [arnOf(TableName)] : []);
+const table = ({ TableName }: Body, account: Account): string[] =>
+  typeof TableName === 'string' ? [arnOf(account, TableName)] : [];
 
-const tableOrIndex = (body: Body): string[] =>
-  typeof body.IndexName === 'string' ? table(body).map((arn) => `${arn}/index/${body.IndexName}`) : table(body);
+const tableOrIndex = (body: Body, account: Account): string[] =>
+  table(body, account).map((arn) => (typeof body.IndexName === 'string' ? `${arn}/index/${body.IndexName}` : arn));
 
-const eachTable = ({ RequestItems }: Body): string[] => Object.keys(RequestItems ?? {}).map(arnOf);
+const eachTable = ({ RequestItems }: Body, account: Account): string[] =>
+  Object.keys(RequestItems ?? {}).map((name) => arnOf(account, name));
 
 const resource = ({ ResourceArn }: Body): string[] => (typeof ResourceArn === 'string' ? [ResourceArn] : []);
 
 /** Returns the ARN of a table. In a request to DynamoDB, `name` may be either the table's name or its ARN. */
-const arnOf = (name: string): string => (name.startsWith('arn:') ? name : tableArn(name));
+const arnOf = (account: Account, name: string): string => (name.startsWith('arn:') ? name : tableArn(account, name));
 
 /**
  * The operations that dynalite supports, and the resources that IAM checks for each of them. An operation on several
  * tables needs permission for all of those tables.
  * https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html
  */
-const resourcesOf: ReadonlyMap<string, (body: Body) => string[]> = new Map([
+const resourcesOf: ReadonlyMap<string, (body: Body, account: Account) => string[]> = new Map([
   ['BatchGetItem', eachTable],
   ['BatchWriteItem', eachTable],
   ['CreateTable', table],

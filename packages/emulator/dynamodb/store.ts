@@ -2,7 +2,7 @@ import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { devNull } from 'node:os';
 import path from 'node:path';
 import { DynamoDBClient, DynamoDBServiceException, ListTablesCommand } from '@aws-sdk/client-dynamodb';
-import { account, type FunctionSpec, type TableSpec } from '../served-stack.ts';
+import { type Account, defaultAccount, type FunctionSpec, type TableSpec } from '../served-stack.ts';
 import { reason } from './data-folder.ts';
 import { startEmbeddedStore } from './embedded-store.ts';
 import { type Caller, callerOf, makeGuard } from './guard.ts';
@@ -22,7 +22,7 @@ export type Store = {
    */
   environmentOf: (spec: FunctionSpec) => Record<string, string>;
   /** Creates the tables that are missing. @throws Error with a one-sentence message for the user */
-  createTables: (tables: TableSpec[]) => Promise<void>;
+  createTables: (tables: TableSpec[], account?: Account) => Promise<void>;
   close: () => Promise<void>;
 };
 
@@ -35,16 +35,16 @@ export const openStore = async (location: StoreLocation): Promise<Store> => {
   const server = 'folder' in location ? await embedded(location.folder) : external(location.endpoint);
   const { description, endpoint, credentials, advice } = server;
 
-  const withClient = async (use: (client: DynamoDBClient) => Promise<unknown>): Promise<void> => {
+  const withClient = async ({ region }: Account, use: (client: DynamoDBClient) => Promise<unknown>): Promise<void> => {
     try {
-      const client = new DynamoDBClient({ ...probeLimits, endpoint, region: account.region, credentials });
+      const client = new DynamoDBClient({ ...probeLimits, endpoint, region, credentials });
       await use(client).finally(() => client.destroy());
     } catch (error) {
       throw new Error(`The store (${description}) cannot be used: ${reason(error)}`, { cause: error });
     }
   };
 
-  await withClient(probe);
+  await withClient(defaultAccount, probe);
   return {
     description,
     enforcesRoles: server.enforcesRoles,
@@ -52,7 +52,7 @@ export const openStore = async (location: StoreLocation): Promise<Store> => {
       const { accessKeyId, secretAccessKey, sessionToken } = server.credentialsOf(spec);
       return {
         AWS_ENDPOINT_URL_DYNAMODB: endpoint,
-        AWS_REGION: account.region,
+        AWS_REGION: spec.account.region,
         AWS_ACCESS_KEY_ID: accessKeyId,
         AWS_SECRET_ACCESS_KEY: secretAccessKey,
         // Hide the user's AWS configuration and credentials files, which Lambda does not have: they may name another
@@ -62,8 +62,9 @@ export const openStore = async (location: StoreLocation): Promise<Store> => {
         ...(sessionToken !== undefined && { AWS_SESSION_TOKEN: sessionToken }),
       };
     },
-    createTables: (tables) =>
-      withClient((client) => Promise.all(tables.map((table) => createTable(client, table, advice)))),
+    // Some stores, such as DynamoDB Local, keep the tables of each region apart.
+    createTables: (tables, account = defaultAccount) =>
+      withClient(account, (client) => Promise.all(tables.map((table) => createTable(client, table, advice)))),
     close: server.close,
   };
 };
@@ -107,9 +108,9 @@ const embedded = async (folder: string): Promise<StoreServer> => {
  * requests in progress keep the old one. Without the secret of this start, neither another function nor another user of
  * the machine can compute the id.
  */
-const keyOf = ({ name, role, roleName }: FunctionSpec, secret: Buffer): string =>
+const keyOf = ({ name, account, role, roleName }: FunctionSpec, secret: Buffer): string =>
   `${name}-${createHmac('sha256', secret)
-    .update(JSON.stringify([name, role, roleName]))
+    .update(JSON.stringify([name, account, role, roleName]))
     .digest('hex')}`;
 
 const external = (endpoint: string): StoreServer => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { LogLine } from '../lambda/functions.ts';
-import type { ApiSpec, CorsSpec, RouteSpec } from '../served-stack.ts';
+import type { Account, ApiSpec, CorsSpec, RouteSpec } from '../served-stack.ts';
 import { applyCors, isPreflight, refusedOrigin } from './cors.ts';
 import { authorize, type Invoke, type Invoker, integrate, makeInvoker } from './invocation.ts';
 import { checkHead, eventBody, readEventBody, readTarget, requestEvent } from './request.ts';
@@ -20,14 +20,16 @@ export type Respond = (request: IncomingMessage, requestId: string, log: LogLine
 export class HttpApi {
   readonly #invoke: Invoke;
   readonly #debug: boolean;
+  readonly #account: Account;
   readonly #routes: RouteTable;
   readonly #cors: CorsSpec | undefined;
   readonly #buckets: Map<RouteSpec, TokenBucket>;
 
   /** Without `throttleClock`, requests are not throttled. With `debug`, nothing times out. */
-  constructor({ routes, cors }: ApiSpec, invoke: Invoke, throttleClock?: Clock, debug = false) {
+  constructor({ account, routes, cors }: ApiSpec, invoke: Invoke, throttleClock?: Clock, debug = false) {
     this.#invoke = invoke;
     this.#debug = debug;
+    this.#account = account;
     this.#routes = new RouteTable(routes);
     this.#cors = cors;
     this.#buckets = throttleClock ? bucketsOf(routes, throttleClock) : new Map();
@@ -57,9 +59,9 @@ export class HttpApi {
     if (match === undefined) throw new Refused(responses.notFound);
     const { route } = match;
     if (this.#buckets.get(route)?.take() === false) throw new Refused(responses.tooManyRequests);
-    const event = requestEvent(request, requestId, target, match);
+    const event = requestEvent(request, requestId, this.#account, target, match);
     const body = await readEventBody(request);
-    const context = route.authorizer && (await authorize(event, route.authorizer, invoke));
+    const context = route.authorizer && (await authorize(event, route.authorizer, this.#account, invoke));
     if (preflight) return responses.noContent;
     const requestContext = context
       ? { ...event.requestContext, authorizer: { lambda: context } }

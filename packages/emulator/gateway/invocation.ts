@@ -1,6 +1,6 @@
 /** Invokes the functions of a route: its authorizer, and then the function of its integration. */
 import type { LogLine, Outcome } from '../lambda/functions.ts';
-import { type AuthorizerSpec, account, type RouteSpec, type Target } from '../served-stack.ts';
+import type { Account, AuthorizerSpec, RouteSpec, Target } from '../served-stack.ts';
 import { apiId, type RequestEvent } from './request.ts';
 import { type HttpResponse, Refused, responseOf, responses } from './response.ts';
 
@@ -50,6 +50,7 @@ const authorizerTimeout = 10_000;
 export const authorize = async (
   event: RequestEvent,
   { target, identitySources }: AuthorizerSpec,
+  account: Account,
   invoke: Invoker,
 ): Promise<object> => {
   const { functionName } = target;

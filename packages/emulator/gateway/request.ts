@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { account } from '../served-stack.ts';
+import type { Account } from '../served-stack.ts';
 import { readBody } from '../servers.ts';
 import { Refused, responses } from './response.ts';
 import type { Match } from './routes.ts';
@@ -109,6 +109,7 @@ export const apiId = 'local';
 export const requestEvent = (
   request: IncomingMessage,
   requestId: string,
+  account: Account,
   { rawPath, rawQueryString }: RequestTarget,
   { route: { routeKey }, pathParameters }: Match,
 ): RequestEvent => {

@@ -34,8 +34,8 @@ export class Functions {
   /**
    * Invokes the unpublished version ($LATEST) of a function. @throws Error if the stack has no function with this name
    */
-  invokeByName(functionName: string, event: unknown): Promise<Outcome> {
-    return this.invoke({ functionName, arn: functionArn(functionName), version: '$LATEST' }, event);
+  async invokeByName(functionName: string, event: unknown): Promise<Outcome> {
+    return this.#find(functionName).invokeLatest(event);
   }
 
   /**
@@ -109,6 +109,12 @@ class LambdaFunction {
     } finally {
       this.#release(instance);
     }
+  }
+
+  /** Invokes the unpublished version. */
+  invokeLatest(event: unknown): Promise<Outcome> {
+    const { name, account } = this.#spec;
+    return this.invoke({ functionName: name, arn: functionArn(account, name), version: '$LATEST' }, event);
   }
 
   /**

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { account, type FunctionSpec, type Target } from '../served-stack.ts';
+import type { FunctionSpec, Target } from '../served-stack.ts';
 import { errorText } from './reports.ts';
 import type { Invocation, RuntimeData, RuntimeMessage } from './runtime.ts';
 
@@ -155,7 +155,7 @@ const withinLimit = (result: string): Answer =>
  */
 const lambdaVariables = (spec: FunctionSpec, folder: string): Record<string, string> => ({
   _HANDLER: spec.handler,
-  AWS_DEFAULT_REGION: account.region,
+  AWS_DEFAULT_REGION: spec.account.region,
   AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',
   AWS_LAMBDA_FUNCTION_NAME: spec.name,
   AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(spec.memoryMegabytes),
@@ -165,7 +165,7 @@ const lambdaVariables = (spec: FunctionSpec, folder: string): Record<string, str
   AWS_LAMBDA_LOG_GROUP_NAME: `/aws/lambda/${spec.name}`,
   AWS_LAMBDA_LOG_LEVEL: spec.logLevel,
   AWS_LAMBDA_LOG_STREAM_NAME: `${new Date().toISOString().slice(0, 10).replaceAll('-', '/')}/[$LATEST]${randomBytes(16).toString('hex')}`,
-  AWS_REGION: account.region,
+  AWS_REGION: spec.account.region,
   LAMBDA_TASK_ROOT: folder,
   TZ: ':UTC',
 });

@@ -60,7 +60,8 @@ export const readApi = (resources: Resources): ApiSpec => {
   api.mustBe('ProtocolType', ['HTTP'], 'Use an HTTP API (in CDK: HttpApi).');
   mustBelongTo(api, resources);
   const cors = readCors(api);
-  return { routes: readRoutes(resources, readThrottles(resources)), ...(cors && { cors }) };
+  const { account } = resources;
+  return { account, routes: readRoutes(resources, readThrottles(resources)), ...(cors && { cors }) };
 };
 
 /** Returns the only resource of a type. @param advice tells the user what to do if there is none */

@@ -10,10 +10,10 @@ export const functionNameIn = (text: string): string => text.replace(/^arn:.*:fu
 export const functionName = (fn: Resource<'AWS::Lambda::Function'>): string => fn.text('FunctionName', fn.logicalId);
 
 export const versionArn = (version: Resource<'AWS::Lambda::Version'>): string =>
-  `${functionArn(functionNameIn(version.text('FunctionName')))}:${onlyVersion}`;
+  `${functionArn(version.account, functionNameIn(version.text('FunctionName')))}:${onlyVersion}`;
 
 export const aliasArn = (alias: Resource<'AWS::Lambda::Alias'>): string =>
-  `${functionArn(functionNameIn(alias.text('FunctionName')))}:${alias.text('Name')}`;
+  `${functionArn(alias.account, functionNameIn(alias.text('FunctionName')))}:${alias.text('Name')}`;
 
 /**
  * The version number of every published function: always 1, because a template contains the code of only one version.
@@ -81,7 +81,7 @@ export const functionTypes = {
 } as const satisfies ServedTypes;
 
 export const functionValues: Values = {
-  'AWS::Lambda::Function': { Ref: functionName, Arn: (fn) => functionArn(functionName(fn)) },
+  'AWS::Lambda::Function': { Ref: functionName, Arn: (fn) => functionArn(fn.account, functionName(fn)) },
   'AWS::Lambda::Version': { Ref: versionArn, FunctionArn: versionArn, Version: () => onlyVersion },
   'AWS::Lambda::Alias': { Ref: aliasArn, AliasArn: aliasArn },
 };
@@ -104,6 +104,7 @@ const readFunction = (fn: FunctionResource, resources: Resources, assets: string
   fn.number('ReservedConcurrentExecutions', 1, { min: 1 });
   return {
     name: functionName(fn),
+    account: fn.account,
     folder: path.join(assets, codeFolder(fn)),
     handler: fn.text('Handler'),
     environment: readEnvironment(fn),
@@ -167,6 +168,7 @@ export class Invocables {
   readonly #permitted: Set<string>;
 
   constructor(resources: Resources) {
+    const { account } = resources;
     const functions = resources.ofType('AWS::Lambda::Function').map(functionName);
     const versions = resources.ofType('AWS::Lambda::Version').map((version) => ({
       functionName: functionOf(version, functions),
@@ -183,7 +185,7 @@ export class Invocables {
       throw alias.refuse(`the template has no version ${version} of ${name}`, advice);
     });
     this.#targets = [
-      ...functions.map((name) => ({ functionName: name, arn: functionArn(name), version: latest })),
+      ...functions.map((name) => ({ functionName: name, arn: functionArn(account, name), version: latest })),
       ...versions,
       ...aliases,
     ];
@@ -192,7 +194,7 @@ export class Invocables {
       .filter((permission) => permission.text('Principal') === 'apigateway.amazonaws.com')
       .filter((permission) => ['lambda:InvokeFunction', 'lambda:*', '*'].includes(permission.text('Action')))
       .map((permission) => permission.text('FunctionName'));
-    this.#permitted = new Set(permissions.map((text) => (text.startsWith('arn:') ? text : functionArn(text))));
+    this.#permitted = new Set(permissions.map((text) => (text.startsWith('arn:') ? text : functionArn(account, text))));
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { ServedStack } from '../served-stack.ts';
+import { defaultAccount, type ServedStack } from '../served-stack.ts';
 import { readApi } from './api.ts';
 import { aliasArn, functionName, readFunctions } from './functions.ts';
 import { type Resource, Resources } from './resources.ts';
@@ -14,14 +14,18 @@ export type { Template } from './template.ts';
  * @param assets is the folder of the CDK's assets
  * @throws Error whose message names what cannot be served, why, and what to do
  */
-export const readTemplate = (template: Template, assets: string, { leaveOut = false } = {}): ServedStack => {
-  const resources = new Resources(template, leaveOut);
+export const readTemplate = (
+  template: Template,
+  assets: string,
+  { leaveOut = false, account = defaultAccount } = {},
+): ServedStack => {
+  const resources = new Resources(template, account, leaveOut);
   const api = readApi(resources);
   const functions = readFunctions(resources, assets, api);
   const tables = readTables(resources);
   refuseDuplicates(resources);
   const leftOut = Array.from(resources.leftOut ?? [], ([resource, reason]) => ({ resource, reason }));
-  return { api, functions, tables, leftOut };
+  return { account, api, functions, tables, leftOut };
 };
 
 /**

@@ -1,4 +1,4 @@
-import { account } from '../served-stack.ts';
+import type { Account } from '../served-stack.ts';
 import { type ServedType, type Values, values } from './resource-types.ts';
 import type { Resource } from './resources.ts';
 import { type LookUp, type Named, named, own, Refusal, type Template } from './template.ts';
@@ -9,10 +9,15 @@ import { type LookUp, type Named, named, own, Refusal, type Template } from './t
  * @param leftOut says why something is left out, by its name. If given, a value that is unknown here is made up.
  */
 export const makeLookUp =
-  (template: Template, find: (logicalId: string) => Resource | undefined, leftOut?: Map<string, string>): LookUp =>
+  (
+    template: Template,
+    account: Account,
+    find: (logicalId: string) => Resource | undefined,
+    leftOut?: Map<string, string>,
+  ): LookUp =>
   (name, attribute, place) => {
     if (attribute === undefined && name === 'AWS::NoValue') return undefined;
-    const pseudoParameter = attribute === undefined ? own(pseudoParameters, name) : undefined;
+    const pseudoParameter = attribute === undefined ? own(pseudoParameters(account), name) : undefined;
     if (pseudoParameter !== undefined) return pseudoParameter;
     const parameter = own(template.Parameters, name);
     if (attribute === undefined && parameter !== undefined) {
@@ -34,7 +39,7 @@ export const makeLookUp =
     const isOfCognito = type?.startsWith('AWS::Cognito::');
     if (leftOut && type !== undefined && !isOfCognito) {
       if (!leftOut.has(target)) leftOut.set(what, 'only AWS knows its value');
-      return placeholder({ logicalId: name, type }, attribute);
+      return placeholder(account, { logicalId: name, type }, attribute);
     }
     const reason = `${place.path} refers to ${what}, which is unknown here`;
     throw new Refusal(place.resource, reason, isOfCognito ? cognitoAdvice : literalAdvice);
@@ -44,7 +49,7 @@ export const makeLookUp =
 const refs: Record<string, string> = { 'AWS::SNS::Topic': 'TopicArn', 'AWS::SQS::Queue': 'QueueUrl' };
 
 /** Makes up an ARN, a URL or a name for what is not served here, so that functions start. */
-const placeholder = ({ logicalId, type }: Named, attribute = own(refs, type) ?? 'Ref'): string => {
+const placeholder = (account: Account, { logicalId, type }: Named, attribute = own(refs, type) ?? 'Ref'): string => {
   const service = type.split('::')[1]?.toLowerCase();
   if (attribute.endsWith('Arn')) return `arn:aws:${service}:${account.region}:${account.id}:${logicalId}`;
   if (!attribute.endsWith('Url')) return logicalId;
@@ -61,12 +66,12 @@ const cognitoAdvice = 'User pools are not emulated: give the property a literal 
  * The pseudo parameters whose values the emulator knows:
  * https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/pseudo-parameter-reference.html
  */
-const pseudoParameters: Record<string, string> = {
+const pseudoParameters = (account: Account): Record<string, string> => ({
   'AWS::AccountId': account.id,
   'AWS::Partition': 'aws',
   'AWS::Region': account.region,
   'AWS::URLSuffix': 'amazonaws.com',
-};
+});
 
 /**
  * A parameter's default value. Undefined if the parameter has none, or if the value is in SSM, where only

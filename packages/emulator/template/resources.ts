@@ -1,3 +1,4 @@
+import type { Account } from '../served-stack.ts';
 import {
   invokeInstead,
   invokers,
@@ -22,13 +23,15 @@ import {
 
 /** Those resources of a template that the emulator serves. */
 export class Resources {
+  readonly account: Account;
   readonly #resources: Resource[];
   readonly #refusals: Refusal[];
   /** Why something is left out, by its name. Undefined if nothing may be. */
   readonly leftOut: Map<string, string> | undefined;
 
   /** @throws Error with a line for each resource and property that can neither be served nor be left out */
-  constructor(template: Template, leaveOut: boolean) {
+  constructor(template: Template, account: Account, leaveOut: boolean) {
+    this.account = account;
     if (template.Transform !== undefined) {
       throw new Error(
         `The template has the Transform ${JSON.stringify(template.Transform)}, which only CloudFormation can apply. Serve the transformed template.`,
@@ -45,9 +48,9 @@ export class Resources {
     if (messages.length > 0) throw new Error(messages.join('\n'));
     this.leftOut = leaveOut ? new Map(unserved.map(({ resource, reason }) => [named(resource), reason])) : undefined;
     const find = (logicalId: string) => this.#resources.find((each) => each.logicalId === logicalId);
-    const lookUp = makeLookUp(template, find, this.leftOut);
+    const lookUp = makeLookUp(template, account, find, this.leftOut);
     this.#resources = Object.entries(template.Resources).flatMap(([logicalId, resource]) =>
-      isServed(resource.Type) ? new Resource(logicalId, resource.Type, resource.Properties ?? {}, lookUp) : [],
+      isServed(resource.Type) ? new Resource(logicalId, resource.Type, resource.Properties ?? {}, account, lookUp) : [],
     );
   }
 
@@ -130,12 +133,14 @@ type NumberRange = { min: number; max?: number; fractions?: boolean };
 export class Resource<T extends ServedType = ServedType> {
   readonly logicalId: string;
   readonly type: T;
+  readonly account: Account;
   readonly #properties: Properties;
   readonly #lookUp: LookUp;
 
-  constructor(logicalId: string, type: T, properties: Properties, lookUp: LookUp) {
+  constructor(logicalId: string, type: T, properties: Properties, account: Account, lookUp: LookUp) {
     this.logicalId = logicalId;
     this.type = type;
+    this.account = account;
     this.#properties = properties;
     this.#lookUp = lookUp;
   }

@@ -1,15 +1,16 @@
 /** Reads from a template what a function's role allows in DynamoDB. */
-import { account, type FunctionSpec, type Statement } from '../served-stack.ts';
+import type { FunctionSpec, Statement } from '../served-stack.ts';
 import type { ServedTypes, Values } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
-import { type Named, removeProperty } from './template.ts';
+import { removeProperty } from './template.ts';
 
 export const roleName = (role: Resource<'AWS::IAM::Role'>): string => role.text('RoleName', role.logicalId);
 
 export const roleArn = (role: Resource<'AWS::IAM::Role'>): string =>
-  `arn:aws:iam::${account.id}:role/${roleName(role)}`;
+  `arn:aws:iam::${role.account.id}:role/${roleName(role)}`;
 
-export const managedPolicyArn = ({ logicalId }: Named): string => `arn:aws:iam::${account.id}:policy/${logicalId}`;
+export const managedPolicyArn = ({ account, logicalId }: PolicyHolder): string =>
+  `arn:aws:iam::${account.id}:policy/${logicalId}`;
 
 export const roleTypes = {
   'AWS::IAM::Role': {

@@ -46,7 +46,7 @@ export const tableTypes = {
   'AWS::DynamoDB::GlobalTable': { ...table, read: [...table.read, 'Replicas'] },
 } as const satisfies ServedTypes;
 
-const values = { Ref: tableName, Arn: (each: Table) => tableArn(tableName(each)) };
+const values = { Ref: tableName, Arn: (each: Table) => tableArn(each.account, tableName(each)) };
 
 export const tableValues: Values = { 'AWS::DynamoDB::Table': values, 'AWS::DynamoDB::GlobalTable': values };
 

@@ -3,6 +3,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { readBody } from '../servers.ts';
 import { exchange, json, openRoute, post, start, token } from './kit/gateway.ts';
+import { account } from './kit/template-parts.ts';
 
 describe('a function gets an event in payload format 2.0', () => {
   test('with the fields of that format', async () => {
@@ -34,7 +35,7 @@ describe('a function gets an event in payload format 2.0', () => {
       },
       queryStringParameters: { a: '1,é', b: '2' },
       requestContext: {
-        accountId: '000000000000',
+        accountId: account.id,
         apiId: 'local',
         authorizer: { lambda: { sub: 'me' } },
         domainName: 'api.example',

@@ -2,8 +2,9 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { RouteTable } from '../gateway/routes.ts';
-import { account, type RouteSpec } from '../served-stack.ts';
+import type { RouteSpec } from '../served-stack.ts';
 import { json, openRoute, post, route, send, start, targetOf, token } from './kit/gateway.ts';
+import { account } from './kit/template-parts.ts';
 
 /** The key of the route that an API with the routes `routeKeys` selects for a request. */
 const select = (routeKeys: string[], requestLine: string): string | undefined => {
@@ -77,7 +78,7 @@ describe('the authorizer', () => {
       requestContext: expect.not.objectContaining({ authorizer: expect.anything() }),
       type: 'REQUEST',
       pathParameters: { id: '1' },
-      routeArn: `arn:aws:execute-api:${account.region}:000000000000:local/$default/POST/orders/1`,
+      routeArn: `arn:aws:execute-api:${account.region}:${account.id}:local/$default/POST/orders/1`,
       identitySource: ['Bearer t'],
     });
   });

@@ -2,10 +2,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { callerOf, makeGuard, readRole } from '../dynamodb/guard.ts';
-import { account, type Statement, tableArn } from '../served-stack.ts';
+import { type Statement, tableArn } from '../served-stack.ts';
 import { functionSpec } from './kit/one-function.ts';
+import { account } from './kit/template-parts.ts';
 
-const orders = tableArn('Orders');
+const orders = tableArn(account, 'Orders');
 const index = `${orders}/index/byDay`;
 
 const allow = (action: string, ...resources: string[]): Statement => ({
@@ -22,7 +23,7 @@ describe('a role', () => {
     [[], 'PutItem', orders, no],
     [[allow('dynamodb:PutItem', orders)], 'PutItem', orders, 'allowed'],
     [[allow('DYNAMODB:putitem', orders)], 'PutItem', orders, 'allowed'],
-    [[allow('dynamodb:PutItem', orders)], 'PutItem', tableArn('orders'), no],
+    [[allow('dynamodb:PutItem', orders)], 'PutItem', tableArn(account, 'orders'), no],
 
     [[allow('dynamodb:*Item', orders)], 'BatchGetItem', orders, 'allowed'],
     [[allow('dynamodb:*Item', orders)], 'Query', orders, no],
@@ -30,14 +31,14 @@ describe('a role', () => {
     [[allow('dynamodb:PutItem', 'arn:aws:*:table/Orders')], 'PutItem', orders, 'allowed'],
     [[allow('dynamodb:PutItem', 'arn:aws:dyna*table/Orders')], 'PutItem', orders, no],
     // A dot in a pattern matches only a dot.
-    [[allow('dynamodb:PutItem', tableArn('Or.ers'))], 'PutItem', orders, no],
+    [[allow('dynamodb:PutItem', tableArn(account, 'Or.ers'))], 'PutItem', orders, no],
 
     [[allow('dynamodb:Query', orders)], 'Query', index, no],
     [[allow('dynamodb:Query', `${orders}/index/*`)], 'Query', index, 'allowed'],
     [[allow('dynamodb:Query', `${orders}/index/*`)], 'Query', orders, no],
 
     [[all, deny('dynamodb:PutItem', orders)], 'PutItem', orders, denied],
-    [[all, deny('dynamodb:PutItem', tableArn('Items'))], 'PutItem', orders, 'allowed'],
+    [[all, deny('dynamodb:PutItem', tableArn(account, 'Items'))], 'PutItem', orders, 'allowed'],
   ])('with the statements %j: the action dynamodb:%s on %s is %s', (statements, action, resource, decision) => {
     expect(readRole(statements)(`dynamodb:${action}`, resource)).toBe(decision);
   });
@@ -72,7 +73,7 @@ describe('a request to the emulated DynamoDB', () => {
     ['Query', { ...Orders, IndexName: 'byDay' }, [index]],
     // GetItem ignores IndexName: only Query and Scan read an index.
     ['GetItem', { ...Orders, IndexName: 'byDay' }, [orders]],
-    ['BatchGetItem', both, [orders, tableArn('Items')]],
+    ['BatchGetItem', both, [orders, tableArn(account, 'Items')]],
     ['ListTables', {}, ['*']],
     ['TagResource', { ResourceArn: orders }, [orders]],
   ])('for the operation %s with the body %j needs permission for each of %j', (operation, body, resources) => {

@@ -1,13 +1,15 @@
 /** Tests the options of serve(), and `reload`. foreign-stack.e2e.ts sends requests to an API that serve() starts. */
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type ServeOptions, serve } from '../serve.ts';
+import { type Account, defaultAccount, functionArn, tableArn } from '../served-stack.ts';
 import type { Template } from '../template/read-template.ts';
 import { folderWith, returning, watchThreads } from './kit/one-function.ts';
-import { key, resource, smallStack } from './kit/template-parts.ts';
+import { account, key, resource, smallStack } from './kit/template-parts.ts';
 import { startServer, temporaryFolder } from './kit/temporary.ts';
 
 /** Makes options that can be served, and a stand-in for a CDK app. Only the app's stack named Api can be served. */
@@ -78,6 +80,45 @@ const Items = resource('AWS::DynamoDB::Table', key);
 /** An expression: 'found none', or the name of the error with which the store refuses to read the table Items. */
 const getItem = `await new (require('@aws-sdk/client-dynamodb').DynamoDB)()
   .getItem({ TableName: 'Items', Key: { id: { N: '1' } } }).then(() => 'found none', (error) => error.name)`;
+
+const ofStack = (environment: string, templateFile: string) => ({
+  type: 'aws:cloudformation:stack',
+  environment,
+  properties: { templateFile },
+});
+
+const stacks = {
+  Own: ofStack(`aws://${account.id}/${account.region}`, 'own.json'),
+  Open: ofStack('aws://unknown-account/unknown-region', 'own.json'),
+  Other: ofStack('aws://210987654321/eu-central-1', 'other.json'),
+  Assets: { type: 'cdk:asset-manifest' },
+};
+
+test.each<[stacks: (keyof typeof stacks)[], expected: Account]>([
+  [['Own', 'Assets'], account],
+  [['Other', 'Own'], account],
+  [['Open'], defaultAccount],
+  [['Assets'], defaultAccount],
+])('with %j in the manifest, a stack runs in the account and region %j', async (names, expected) => {
+  const folder = await temporaryFolder();
+  const Resource = tableArn(expected, 'Items');
+  const stack = await smallStack(folder, {
+    functions: {
+      One: `exports.handler = async (event, context) =>
+        [event.requestContext.accountId, process.env.AWS_REGION, context.invokedFunctionArn, ${getItem}];`,
+    },
+    statements: [{ Effect: 'Allow', Action: 'dynamodb:GetItem', Resource }],
+    resources: { Items },
+  });
+  await writeFile(`${folder}/own.json`, JSON.stringify(stack.template));
+  await writeFile(`${folder}/other.json`, '{}');
+  const artifacts = Object.fromEntries(names.map((name) => [name, stacks[name]]));
+  await writeFile(`${folder}/manifest.json`, JSON.stringify({ artifacts }));
+  const { url, close } = await serve({ ...stack, store: { folder: `${folder}/data` } });
+  onTestFinished(close);
+  const { id, region } = expected;
+  expect(await (await fetch(`${url}/One`)).json()).toEqual([id, region, functionArn(expected, 'One'), 'found none']);
+});
 
 test('reload replaces the routes, functions and CORS configuration at the same address', async () => {
   const { emulator, ask, reload } = await start({ functions: { One: returning('one'), Two: returning('two') } });

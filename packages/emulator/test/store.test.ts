@@ -8,9 +8,9 @@ import validations from 'dynalite/validations/index.js';
 import { Level } from 'level';
 import { afterEach, describe, expect, type MockInstance, onTestFinished, test, vi } from 'vitest';
 import { openStore, type Store } from '../dynamodb/store.ts';
-import { account, type FunctionSpec, type TableSpec, tableArn } from '../served-stack.ts';
+import { type FunctionSpec, type TableSpec, tableArn } from '../served-stack.ts';
 import { functionSpec } from './kit/one-function.ts';
-import { hash, key, number, range, text } from './kit/template-parts.ts';
+import { account, hash, key, number, range, text } from './kit/template-parts.ts';
 import { startServer, temporaryFolder } from './kit/temporary.ts';
 
 afterEach(() => {
@@ -397,7 +397,7 @@ describe('the embedded store', () => {
     ['PutItem', 'an absent bound', { ...conditionThatFails, Item: id }],
     ['Scan', 'an absent bound for an index', { ...filterThatFails, TableName: 'Orders', IndexName: 'byDay' }],
     ['BatchWriteItem', 'null as a write', { RequestItems: { Items: [null] } }],
-    ['TagResource', 'null as a tag', { ResourceArn: tableArn('Items'), Tags: [{ Key: 'a', Value: null }] }],
+    ['TagResource', 'null as a tag', { ResourceArn: tableArn(account, 'Items'), Tags: [{ Key: 'a', Value: null }] }],
     ['PutItem', 'a list of great depth', `{"TableName":"Items","Item":{"id":{"N":"1"},"list":${nested}}}`],
   ])('keeps working after a request at which dynalite fails: %s with %s', async (operation, _, body) => {
     const store = await open([items, orders]);
@@ -448,5 +448,5 @@ describe('the embedded store', () => {
 test('the emulator uses the region in AWS_REGION', async () => {
   vi.stubEnv('AWS_REGION', 'eu-central-1');
   vi.resetModules();
-  expect((await import('../served-stack.ts')).account.region).toBe('eu-central-1');
+  expect((await import('../served-stack.ts')).defaultAccount.region).toBe('eu-central-1');
 });

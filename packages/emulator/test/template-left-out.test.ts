@@ -1,17 +1,16 @@
 /** Tests what readTemplate leaves out with the option `leaveOut`, and what it refuses all the same. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of Fn::Sub
 import { describe, expect, test } from 'vitest';
-import { account } from '../served-stack.ts';
 import { readTemplate } from '../template/read-template.ts';
 import { assetHash, type ChangedResource, ordersTemplate } from './kit/orders-template.ts';
-import { arnOf, policy, resource, role } from './kit/template-parts.ts';
+import { account, arnOf, policy, resource, role } from './kit/template-parts.ts';
 
 const read = (added: Record<string, ChangedResource>, changed: Record<string, object> = {}) => {
   const change = (resources: Record<string, ChangedResource>) => {
     Object.assign(resources, added);
     for (const [id, properties] of Object.entries(changed)) Object.assign(resources[id]?.Properties ?? {}, properties);
   };
-  return readTemplate(ordersTemplate(change), '/assets', { leaveOut: true });
+  return readTemplate(ordersTemplate(change), '/assets', { leaveOut: true, account });
 };
 
 /** A function that no route invokes, and its alias. */

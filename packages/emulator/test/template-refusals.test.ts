@@ -13,13 +13,13 @@ import {
 import { readTemplate, type Template } from '../template/read-template.ts';
 import { served } from '../template/resource-types.ts';
 import { type ChangedResource, ordersTemplate } from './kit/orders-template.ts';
-import { arnOf, resource } from './kit/template-parts.ts';
+import { account, arnOf, resource } from './kit/template-parts.ts';
 
 type Change = (resources: Record<string, ChangedResource>) => void;
 
 const messageOf = (template: Template): string => {
   try {
-    return `served: ${JSON.stringify(readTemplate(template, '/assets'))}`;
+    return `served: ${JSON.stringify(readTemplate(template, '/assets', { account }))}`;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
@@ -176,7 +176,7 @@ const functions: Row[] = [
   ['ShopLive', { FunctionName: 'the-guard' }, 'the template has no version 1 of the-guard'],
 ];
 
-const noPermission = `API Gateway has no permission to invoke ${functionArn('Shop')}:live`;
+const noPermission = `API Gateway has no permission to invoke ${functionArn(account, 'Shop')}:live`;
 const credentialsForAll = { AllowCredentials: true, AllowOrigins: ['https://shop.example', '*'] };
 
 const api: Row[] = [

@@ -1,31 +1,32 @@
 import { describe, expect, test } from 'vitest';
-import { account, functionArn, tableArn } from '../served-stack.ts';
+import { functionArn, tableArn } from '../served-stack.ts';
 import { withoutEffect } from '../template/other-types.ts';
 import { readTemplate } from '../template/read-template.ts';
 import { served } from '../template/resource-types.ts';
 import { assetHash, type ChangedResource, ordersTemplate } from './kit/orders-template.ts';
-import { arnOf, hash, number, range, resource, route, text } from './kit/template-parts.ts';
+import { account, arnOf, hash, number, range, resource, route, text } from './kit/template-parts.ts';
 
 const read = (change?: (resources: Record<string, ChangedResource>) => void) =>
-  readTemplate(ordersTemplate(change), '/assets');
+  readTemplate(ordersTemplate(change), '/assets', { account });
 
 /** Reads the template with other properties of one of its resources. */
 const readWith = (logicalId: string, properties: object) =>
   read((resources) => Object.assign(resources[logicalId]?.Properties ?? {}, properties));
 
 const version = { Ref: 'ShopVersion' };
-const shop = { functionName: 'Shop', arn: `${functionArn('Shop')}:live`, version: '1' };
+const shop = { functionName: 'Shop', arn: `${functionArn(account, 'Shop')}:live`, version: '1' };
 
 describe('readTemplate', () => {
   test('reads routes, their authorizers, and the CORS configuration', () => {
     expect(read().api).toEqual({
+      account,
       routes: [
         {
           routeKey: 'GET /orders/{id}',
           target: shop,
           timeout: 9_000,
           authorizer: {
-            target: { functionName: 'the-guard', arn: functionArn('the-guard'), version: '$LATEST' },
+            target: { functionName: 'the-guard', arn: functionArn(account, 'the-guard'), version: '$LATEST' },
             identitySources: ['$request.header.Authorization', '$request.querystring.shop'],
           },
         },
@@ -46,11 +47,12 @@ describe('readTemplate', () => {
     const [shopFunction, guard] = read().functions;
     expect(shopFunction).toEqual({
       name: 'Shop',
+      account,
       folder: `/assets/asset.${assetHash('a')}`,
       handler: 'index.handler',
       environment: {
         ORDERS: 'Orders',
-        ITEMS_ARN: tableArn('items'),
+        ITEMS_ARN: tableArn(account, 'items'),
         GREETING: `Hello from Orders in ${account.region}, \${Name}`,
         PART: 'b',
         GUARD: 'the-guard',
@@ -80,9 +82,9 @@ describe('readTemplate', () => {
       {
         effect: 'Allow',
         actions: ['dynamodb:GetItem', 'dynamodb:Query'],
-        resources: [tableArn('Orders'), `${tableArn('Orders')}/index/*`],
+        resources: [tableArn(account, 'Orders'), `${tableArn(account, 'Orders')}/index/*`],
       },
-      { effect: 'Allow', actions: ['dynamodb:GetItem'], resources: [tableArn('items')] },
+      { effect: 'Allow', actions: ['dynamodb:GetItem'], resources: [tableArn(account, 'items')] },
     ]);
   });
 

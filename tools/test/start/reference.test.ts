@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { HttpApi } from '../../../packages/emulator/gateway/api.ts';
 import { gateway } from '../../../packages/emulator/gateway/server.ts';
+import { defaultAccount } from '../../../packages/emulator/served-stack.ts';
 import { contract } from '../../../test/kit/contract.ts';
 import { startServer } from '../../../test/kit/servers.ts';
 import { readContract, toJson } from '../../start/contract.ts';
@@ -18,7 +19,7 @@ const start = async (own: Partial<Parameters<typeof referencePage>[0]> = {}) => 
   let tokens = 0;
   const newToken = async () => `token-${++tokens}`;
   const api = gateway({
-    respond: new HttpApi({ routes: [] }, () => Promise.reject(new Error('nobody'))).respond,
+    respond: new HttpApi({ account: defaultAccount, routes: [] }, () => Promise.reject(new Error('nobody'))).respond,
     onRequest: () => {},
     intercept: referencePage({ newToken, requests: () => [], routeKeys: () => ['POST /plants'], ...own }),
   });

@@ -7,6 +7,7 @@ import type { Clock } from '../../gateway/routes.ts';
 import { type AccessLogEntry, gateway } from '../../gateway/server.ts';
 import type { Outcome } from '../../lambda/functions.ts';
 import type { ApiSpec, RouteSpec, Target } from '../../served-stack.ts';
+import { account } from './template-parts.ts';
 import { startServer } from './temporary.ts';
 
 export type Response = { status: number; headers: Record<string, string>; body: string };
@@ -57,7 +58,7 @@ export const start = async (
     events[name] ??= JSON.parse(JSON.stringify(event));
     return functions.invoke ? functions.invoke(name) : asJson(results[name]);
   };
-  const { respond } = new HttpApi({ routes: [route], ...api }, invoke, throttleClock, options.debug);
+  const { respond } = new HttpApi({ account, routes: [route], ...api }, invoke, throttleClock, options.debug);
   const server = gateway({ respond, onRequest: (entry) => log.push(entry), ...options });
   return {
     port: await startServer(server),

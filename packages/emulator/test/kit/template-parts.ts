@@ -3,8 +3,11 @@
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { TableSpec } from '../../served-stack.ts';
+import type { Account, TableSpec } from '../../served-stack.ts';
 import type { Template } from '../../template/read-template.ts';
+
+/** Not the default account, so that tests notice if it is used instead of a stack's own. */
+export const account: Account = { id: '123456789012', region: 'eu-west-1' };
 
 type Attribute = TableSpec['AttributeDefinitions'] & unknown[];
 type Key = TableSpec['KeySchema'] & unknown[];
