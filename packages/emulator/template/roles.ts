@@ -49,10 +49,7 @@ export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: R
     throw fn.refuse(`its Role ${arn} is not in the template`, 'Define that role in the same stack.');
   if (role.raw('PermissionsBoundary') !== undefined)
     throw role.refuse('its PermissionsBoundary is not supported', removeProperty);
-  if (!trustsLambda(role)) {
-    const advice = 'Allow sts:AssumeRole to the service lambda.amazonaws.com.';
-    throw role.refuse('its AssumeRolePolicyDocument does not let Lambda assume the role', advice);
-  }
+  mustTrustLambda(role);
 
   const inline = [role.raw('Policies') ?? []].flat().flatMap((policy, index) => {
     const path = `Policies.${index}`;
@@ -76,16 +73,29 @@ export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: R
   return { role: [...inline, ...statements], roleName: roleName(role) };
 };
 
-/** Whether Lambda may assume a role: https://docs.aws.amazon.com/lambda/latest/dg/lambda-intro-execution-role.html */
-const trustsLambda = (role: Resource<'AWS::IAM::Role'>): boolean => {
+/** Checks that Lambda may assume a role: https://docs.aws.amazon.com/lambda/latest/dg/lambda-intro-execution-role.html */
+const mustTrustLambda = (role: Resource<'AWS::IAM::Role'>): void => {
   const path = 'AssumeRolePolicyDocument';
   const { Statement: statements } = role.fields(path, role.raw(path) ?? {}, ['Version', 'Id', 'Statement']);
-  return [statements ?? []].flat().some((statement) => {
-    const { Effect, Action, Principal } = Object(statement) as Record<'Effect' | 'Action' | 'Principal', unknown>;
-    if (Effect !== 'Allow' || ![Action].flat().includes('sts:AssumeRole')) return false;
-    const { Service } = Object(Principal) as { Service?: unknown };
-    return [role.evaluate(`${path}.Statement.Principal.Service`, Service)].flat().includes('lambda.amazonaws.com');
-  });
+  const about = [statements ?? []]
+    .flat()
+    .map(Object)
+    .filter(({ Action, Principal }) => {
+      const service = Principal === '*' ? Principal : Object(Principal).Service;
+      const services = [role.evaluate(`${path}.Statement.Principal.Service`, service)].flat();
+      const isAssuming = [Action].flat().some((action) => ['sts:AssumeRole', 'sts:*', '*'].includes(action));
+      return isAssuming && services.some((each) => each === 'lambda.amazonaws.com' || each === '*');
+    });
+  const certain = about.filter(({ Condition }) => Condition === undefined).map(({ Effect }) => Effect);
+  const isAllowed = certain.includes('Allow');
+  const isDenied = certain.includes('Deny');
+  if (!isDenied && about.some(({ Effect, Condition }) => Condition && Effect === (isAllowed ? 'Deny' : 'Allow'))) {
+    // AWS does not document which condition keys Lambda sends when it assumes a role.
+    throw role.refuse(`a Condition in its ${path} decides whether Lambda may assume it`, 'Only AWS can decide that.');
+  }
+  if (isAllowed && !isDenied) return;
+  const advice = 'Allow sts:AssumeRole to the service lambda.amazonaws.com.';
+  throw role.refuse(`its ${path} does not let Lambda assume the role`, advice);
 };
 
 const readDocument = (holder: PolicyHolder, path: string, document: unknown): Statement[] => {

@@ -199,9 +199,14 @@ const statement = (fields: object) => ({
   PolicyDocument: { Statement: [{ Effect: 'Allow', Action: '*', Resource: '*', ...fields }] },
 });
 const inStatement = 'PolicyDocument.Statement.0';
-const trust = (Effect: string, Action: string, Service: string) => ({
-  AssumeRolePolicyDocument: { Statement: [{ Effect, Action, Principal: { Service } }] },
+const lambda = 'lambda.amazonaws.com';
+const trusted = (Effect: string, Action = 'sts:AssumeRole', Principal: unknown = { Service: lambda }) => ({
+  Effect,
+  Action,
+  Principal,
 });
+const onlyIf = { Condition: { StringEquals: { 'aws:SourceAccount': '123456789012' } } };
+const trust = (...Statement: object[]) => ({ AssumeRolePolicyDocument: { Statement } });
 
 const roles: Row[] = [
   ['ShopPolicy', statement({ Condition: {} }), `its ${inStatement}.Condition is not supported`],
@@ -211,10 +216,15 @@ const roles: Row[] = [
   ['ShopPolicy', statement({ Resource: '${aws:a}' }), `its ${inStatement}.Resource has a policy variable, \${aws:a}`],
   ...[
     { AssumeRolePolicyDocument: undefined },
-    trust('Allow', 'sts:AssumeRole', 'ec2.amazonaws.com'),
-    trust('Deny', 'sts:AssumeRole', 'lambda.amazonaws.com'),
-    trust('Allow', 'sts:TagSession', 'lambda.amazonaws.com'),
+    trust(trusted('Allow', 'sts:AssumeRole', { Service: 'ec2.amazonaws.com' })),
+    trust(trusted('Deny')),
+    trust(trusted('Allow'), trusted('Deny')),
+    trust(trusted('Allow'), trusted('Deny', 'sts:*', '*')),
+    trust(trusted('Allow', 'sts:TagSession')),
   ].map((change): Row => ['ShopRole', change, 'its AssumeRolePolicyDocument does not let Lambda assume the role']),
+  ...[trust({ ...trusted('Allow'), ...onlyIf }), trust(trusted('Allow'), { ...trusted('Deny'), ...onlyIf })].map(
+    (change): Row => ['ShopRole', change, 'a Condition in its AssumeRolePolicyDocument decides whether Lambda may'],
+  ),
   ['ShopRole', { ManagedPolicyArns: ['arn:theirs'] }, 'its managed policy arn:theirs is unknown here'],
   ['ShopRole', { PermissionsBoundary: 'arn' }, 'its PermissionsBoundary is not supported'],
   ['Shop', { Role: 'arn:theirs' }, 'its Role arn:theirs is not in the template'],
