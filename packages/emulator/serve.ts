@@ -39,10 +39,12 @@ export type ServeOptions = Source & {
    */
   intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
   /**
-   * Whether to leave out resources of types that are not served, such as queues, instead of refusing the stack. Functions
-   * get made-up ARNs and URLs for them. A function that no route needs is left out, too, if it cannot run here.
+   * Whether to leave out what cannot be served, such as queues, instead of refusing the stack. Functions get made-up
+   * ARNs and URLs for it. A route that needs what is left out responds with 501 and the reason.
    */
   leaveOut?: boolean;
+  /** Variables to set in place of the template's, by the name of a function, such as a value that only AWS knows. */
+  environment?: Record<string, Record<string, string>>;
   /** Whether requests that exceed the stage's throttling limits get a 429, as on AWS. */
   throttle?: boolean;
   /** If true, neither functions nor requests time out, so that a debugger can pause the functions. */
@@ -55,6 +57,8 @@ export type Emulator = {
   routeKeys: string[];
   /** What `leaveOut` has left out, and why. */
   leftOut: readonly LeftOut[];
+  /** The resources that have no effect here, such as Logs (AWS::Logs::LogGroup). */
+  withoutEffect: readonly string[];
   /** The name of each function: its FunctionName or, if the template gives none, its logical id. */
   functionNames: string[];
   tableNames: string[];
@@ -147,6 +151,9 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
     get leftOut() {
       return versions.stack.leftOut;
     },
+    get withoutEffect() {
+      return versions.stack.withoutEffect;
+    },
     get functionNames() {
       return versions.stack.functions.map(({ name }) => name);
     },
@@ -167,12 +174,15 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
  * Reads the stack to serve. @throws Error with a message for the user if the emulator cannot serve the stack as AWS
  * would
  */
-const readStack = (source: Source, { leaveOut = false }: Pick<ServeOptions, 'leaveOut'>): ServedStack => {
+const readStack = (
+  source: Source,
+  { leaveOut, environment }: Pick<ServeOptions, 'leaveOut' | 'environment'>,
+): ServedStack => {
   const { template, assets } = 'app' in source ? synthesize(source.app, source.stack) : source;
   if (!template?.Resources || !assets)
     throw new Error('The stack is missing: pass an app, or a template with the folder of its assets.');
   if (!existsSync(assets)) throw new Error(`The folder of the assets, ${assets}, does not exist.`);
-  const stack = readTemplate(template, assets, { leaveOut, account: readAccount(template, assets) });
+  const stack = readTemplate(template, assets, { leaveOut, environment, account: readAccount(template, assets) });
   // On Lambda, no folder above a function's code has a package.json. Here, one of them may, and its module type would
   // apply to the function. The empty package.json in the folder of the assets prevents that.
   const packageJson = path.join(assets, 'package.json');

@@ -33,6 +33,8 @@ export type FunctionSpec = {
   logLevel: LogLevel;
   /** The statements of all policies of the function's role. */
   role: Statement[];
+  /** The statements of the role's permissions boundary, if it has one: they limit what `role` allows. */
+  boundary?: Statement[];
   /** The RoleName of the function's role or, if the template gives none, the role's logical id. */
   roleName: string;
 };
@@ -60,6 +62,12 @@ export type RouteSpec = {
   timeout: number;
   authorizer?: AuthorizerSpec;
   throttle?: Throttle;
+  leftOut?: undefined;
+};
+
+/** A route that needs what is left out. `leftOut` says why. */
+export type LeftOutRoute = { routeKey: string; leftOut: string } & {
+  [Field in Exclude<keyof RouteSpec, 'routeKey' | 'leftOut'>]?: undefined;
 };
 
 /** The CORS configuration of an API. `maxAge` is in seconds. */
@@ -72,7 +80,7 @@ export type CorsSpec = {
   maxAge?: number;
 };
 
-export type ApiSpec = { account: Account; routes: RouteSpec[]; cors?: CorsSpec };
+export type ApiSpec = { account: Account; routes: (RouteSpec | LeftOutRoute)[]; cors?: CorsSpec };
 
 /** The part of a table's definition that the store needs to create it. */
 export type TableSpec = Required<Pick<CreateTableCommandInput, 'TableName' | 'KeySchema' | 'AttributeDefinitions'>> &
@@ -87,4 +95,6 @@ export type ServedStack = {
   functions: FunctionSpec[];
   tables: TableSpec[];
   leftOut: LeftOut[];
+  /** The names of the resources that have no effect here. */
+  withoutEffect: string[];
 };

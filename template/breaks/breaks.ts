@@ -529,35 +529,32 @@ const byFile: Record<string, Row[]> = {
     ['/^\\d{12}$/.test(id) ? id :', '', "A role that names the stack's own account in an ARN allows nothing."],
   ],
   'packages/emulator/template/functions.ts': [
-    [
-      ".filter((permission) => permission.text('Principal') === 'apigateway.amazonaws.com')",
-      '',
-      'A permission for another service is accepted as one for API Gateway.',
-    ],
+    ['isOfGateway && mayInvoke', 'mayInvoke', 'A permission for another service is accepted as one for API Gateway.'],
     [
       'if (reserved.has(name))',
       'if (name === undefined)',
       "A variable in the template takes another role's credentials.",
     ],
   ],
-  'packages/emulator/template/references.ts': [
-    [
-      'which is unknown here`;\n    throw new Refusal(',
-      'which is unknown here`;\n    if (type !== undefined) return name;\n    throw new Refusal(',
-      "A function gets a topic's logical id in place of its ARN.",
-    ],
-  ],
   'packages/emulator/template/resources.ts': [
+    [
+      'const { resource, path, madeUp, reason } = unknown;',
+      'const { resource, path, madeUp, reason } = unknown; if (path) return madeUp;',
+      'A function gets a made-up ARN in silence.',
+    ],
     [
       'return [new Refusal(resource, ...(own(refusedTypes, type) ?? unknownType))]',
       'return []',
       'A resource that cannot be served is left out in silence.',
     ],
     [
-      'if (isNeeded || !this.leftOut ||',
-      'if (!this.leftOut ||',
-      'A function that a route needs is left out, and each of its requests gets a 500.',
+      'if (!this.#refusals.has(resource.logicalId)) this',
+      'if (!resource.type) this',
+      'A route to a function that cannot run here is served, and each of its requests gets a 500.',
     ],
+  ],
+  'packages/emulator/template/roles.ts': [
+    ['if (isAllowed && !isDenied) return;', 'return;', 'A function has a role that Lambda may not assume.'],
   ],
   'packages/emulator/dynamodb/dynalite-fixes.ts': [
     ["toString('latin1')", 'toString()', 'The local store accepts text of more than 400 KB.'],
@@ -589,7 +586,7 @@ const byFile: Record<string, Row[]> = {
   ],
   'packages/emulator/dynamodb/store.ts': [
     [
-      'JSON.stringify([name, role, roleName])',
+      'JSON.stringify([name, account, role, boundary, roleName])',
       'JSON.stringify([name, roleName])',
       'A reload changes the role of a request that is in progress.',
     ],
@@ -615,6 +612,11 @@ const byFile: Record<string, Row[]> = {
     ],
     ["['Query', tableOrIndex]", "['Query', table]", 'The permission for a table is enough to query its index.'],
     ["if (effects.includes('Deny')) return 'explicitly denied';", '', 'An Allow wins over a Deny.'],
+    [
+      "decisions.find(({ decision }) => decision !== 'allowed')",
+      "decisions.slice(0, 1).find(({ decision }) => decision !== 'allowed')",
+      'A permissions boundary limits nothing.',
+    ],
   ],
   'packages/emulator/dynamodb/tables.ts': [
     [

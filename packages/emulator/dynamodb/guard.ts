@@ -13,7 +13,7 @@ export type Guard = (headers: IncomingHttpHeaders) => Refusal | BodyGuard;
 type BodyGuard = (body: string) => Refusal | undefined;
 
 /** A function that calls the store. `principal` is the ARN by which error messages name the function. */
-export type Caller = { account: Account; principal: string; role: Role };
+export type Caller = { account: Account; principal: string; policies: [kind: string, decide: Role][] };
 
 /**
  * Makes a guard that lets each caller do only what its role allows. The emulator itself, whose access key id is
@@ -37,10 +37,13 @@ export const makeGuard =
     return (body) => firstRefusal(caller, `dynamodb:${operation}`, resources(parse(body), caller.account));
   };
 
-export const callerOf = ({ name, account, role, roleName }: FunctionSpec): Caller => ({
+export const callerOf = ({ name, account, role, boundary, roleName }: FunctionSpec): Caller => ({
   account,
   principal: `arn:aws:sts::${account.id}:assumed-role/${roleName}/${name}`,
-  role: readRole(role),
+  policies: [
+    ['identity-based policy', readRole(role)],
+    ...(boundary ? [['permissions boundary', readRole(boundary)] satisfies Caller['policies'][number]] : []),
+  ],
 });
 
 /** Parses a request body. A body that is not a JSON object counts as an empty object, which the store refuses later. */
@@ -56,14 +59,15 @@ const parse = (body: string): object => {
  * Returns a refusal for the first resource that the role does not allow, in the words that AWS uses:
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
  */
-const firstRefusal = ({ principal, role }: Caller, action: string, resources: string[]): Refusal | undefined => {
+const firstRefusal = ({ principal, policies }: Caller, action: string, resources: string[]): Refusal | undefined => {
   for (const resource of resources) {
-    const decision = role(action, resource);
-    if (decision === 'allowed') continue;
-    const why =
-      decision === 'explicitly denied'
-        ? 'with an explicit deny in an identity-based policy'
-        : `because no identity-based policy allows the ${action} action`;
+    const decisions = policies.map(([kind, decide]) => ({ kind, decision: decide(action, resource) }));
+    const denied = decisions.find(({ decision }) => decision === 'explicitly denied');
+    const { kind } = denied ?? decisions.find(({ decision }) => decision !== 'allowed') ?? {};
+    if (kind === undefined) continue;
+    const why = denied
+      ? `with an explicit deny in ${kind.startsWith('i') ? 'an' : 'a'} ${kind}`
+      : `because no ${kind} allows the ${action} action`;
     return {
       __type: 'com.amazon.coral.service#AccessDeniedException',
       Message: `User: ${principal} is not authorized to perform: ${action} on resource: ${resource} ${why}`,

@@ -108,9 +108,9 @@ const embedded = async (folder: string): Promise<StoreServer> => {
  * requests in progress keep the old one. Without the secret of this start, neither another function nor another user of
  * the machine can compute the id.
  */
-const keyOf = ({ name, account, role, roleName }: FunctionSpec, secret: Buffer): string =>
+const keyOf = ({ name, account, role, boundary, roleName }: FunctionSpec, secret: Buffer): string =>
   `${name}-${createHmac('sha256', secret)
-    .update(JSON.stringify([name, account, role, roleName]))
+    .update(JSON.stringify([name, account, role, boundary, roleName]))
     .digest('hex')}`;
 
 const external = (endpoint: string): StoreServer => {

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { LogLine } from '../lambda/functions.ts';
-import type { Account, ApiSpec, CorsSpec, RouteSpec } from '../served-stack.ts';
+import type { Account, ApiSpec, CorsSpec } from '../served-stack.ts';
 import { applyCors, isPreflight, refusedOrigin } from './cors.ts';
 import { authorize, type Invoke, type Invoker, integrate, makeInvoker } from './invocation.ts';
 import { checkHead, eventBody, readEventBody, readTarget, requestEvent } from './request.ts';
-import { type HttpResponse, Refused, responses } from './response.ts';
-import { bucketsOf, type Clock, RouteTable, type TokenBucket } from './routes.ts';
+import { type HttpResponse, notServed, Refused, responses } from './response.ts';
+import { bucketsOf, type Clock, RouteTable } from './routes.ts';
 
 /**
  * The response to a request. `error` says why the gateway responded instead of a function, and `refusedOrigin` is the
@@ -23,7 +23,7 @@ export class HttpApi {
   readonly #account: Account;
   readonly #routes: RouteTable;
   readonly #cors: CorsSpec | undefined;
-  readonly #buckets: Map<RouteSpec, TokenBucket>;
+  readonly #buckets: ReturnType<typeof bucketsOf>;
 
   /** Without `throttleClock`, requests are not throttled. With `debug`, nothing times out. */
   constructor({ account, routes, cors }: ApiSpec, invoke: Invoke, throttleClock?: Clock, debug = false) {
@@ -58,6 +58,7 @@ export class HttpApi {
     if (preflight && match?.route.authorizer === undefined) return responses.noContent;
     if (match === undefined) throw new Refused(responses.notFound);
     const { route } = match;
+    if (route.leftOut !== undefined) throw new Refused(notServed(route.leftOut), route.leftOut);
     if (this.#buckets.get(route)?.take() === false) throw new Refused(responses.tooManyRequests);
     const event = requestEvent(request, requestId, this.#account, target, match);
     const body = await readEventBody(request);

@@ -32,6 +32,10 @@ export const responses = {
   unavailable: gatewayResponse(503, 'Service Unavailable'),
 };
 
+/** The response of a route that the emulator leaves out. AWS has no such response. */
+export const notServed = (reason: string): HttpResponse =>
+  gatewayResponse(501, `This route is not served here: ${reason}`);
+
 /** Thrown if the gateway itself responds, instead of a function. The message goes to the access log. */
 export class Refused extends Error {
   readonly response: HttpResponse;

@@ -1,6 +1,8 @@
 // Selects the route of a request, and throttles each route.
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html
-import type { RouteSpec, Throttle } from '../served-stack.ts';
+import type { ApiSpec, Throttle } from '../served-stack.ts';
+
+type RouteSpec = ApiSpec['routes'][number];
 
 /** The route that a request matches, and the decoded values of the route's path variables, by name. */
 export type Match = { route: RouteSpec; pathParameters: Record<string, string> };

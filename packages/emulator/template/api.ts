@@ -1,9 +1,8 @@
-import type { ApiSpec, CorsSpec, RouteSpec, Target, Throttle } from '../served-stack.ts';
+import type { ApiSpec, CorsSpec, LeftOutRoute, RouteSpec, Target, Throttle } from '../served-stack.ts';
 import { readAuthorization, readAuthorizer } from './authorizers.ts';
 import { Invocables, onlyByPermission } from './functions.ts';
 import type { ServedType, ServedTypes } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
-import { removeProperty } from './template.ts';
 
 export const apiTypes = {
   'AWS::ApiGatewayV2::Api': {
@@ -54,35 +53,49 @@ export const apiTypes = {
   },
 } as const satisfies ServedTypes;
 
-/** Reads the HTTP API of a template. @throws Error unless the template has exactly one */
+/** Reads the HTTP API of a template. @throws Error if the template has none that can be served */
 export const readApi = (resources: Resources): ApiSpec => {
-  const api = onlyOne(resources, 'AWS::ApiGatewayV2::Api', 'Add an HTTP API (in CDK: HttpApi).');
-  api.mustBe('ProtocolType', ['HTTP'], 'Use an HTTP API (in CDK: HttpApi).');
-  mustBelongTo(api, resources);
-  const cors = readCors(api);
-  const { account } = resources;
-  return { account, routes: readRoutes(resources, readThrottles(resources)), ...(cors && { cors }) };
-};
-
-/** Returns the only resource of a type. @param advice tells the user what to do if there is none */
-const onlyOne = <T extends ServedType>(resources: Resources, type: T, advice: string): Resource<T> => {
-  const [first, second] = resources.ofType(type);
-  if (first === undefined) throw new Error(`The template has no ${type}. ${advice}`);
-  if (second === undefined) return first;
-  throw second.refuse(`the template has another one, ${first.logicalId}`, 'Leave one of them out of the template.');
-};
-
-/** Refuses a route, stage or other part of an API if that API is not in the template. */
-const mustBelongTo = (api: Resource<'AWS::ApiGatewayV2::Api'>, resources: Resources): void => {
-  const parts = resources.ofType(
-    'AWS::ApiGatewayV2::ApiMapping',
-    'AWS::ApiGatewayV2::Authorizer',
-    'AWS::ApiGatewayV2::Integration',
-    'AWS::ApiGatewayV2::Route',
-    'AWS::ApiGatewayV2::Stage',
+  const api = firstOf(resources, 'AWS::ApiGatewayV2::Api', 'Add an HTTP API (in CDK: HttpApi).', (each) =>
+    each.mustBe('ProtocolType', ['HTTP'], 'Use an HTTP API (in CDK: HttpApi).'),
   );
-  for (const part of parts) part.mustBe('ApiId', [api.logicalId], 'Define the API in the same stack.');
+  resources.readAll(partsOfApi, (part) => part.mustBe('ApiId', [api.logicalId], 'Define the API in the same stack.'));
+  const stage = firstOf(resources, 'AWS::ApiGatewayV2::Stage', addStage, (each) => {
+    each.mustBe('StageName', ['$default'], addStage);
+    each.mustBe('AutoDeploy', [true], 'Set it to true (in CDK: autoDeploy).');
+  });
+  const { account } = resources;
+  const cors = readCors(api);
+  return { account, routes: readRoutes(api, resources, readThrottles(stage, resources)), ...(cors && { cors }) };
 };
+
+/**
+ * Returns the first resource of a type that passes a check, and leaves out the others.
+ * @param advice tells the user what to do if there is none
+ */
+const firstOf = <T extends ServedType>(
+  resources: Resources,
+  type: T,
+  advice: string,
+  check: (resource: Resource<T>) => void,
+): Resource<T> => {
+  const [first, ...others] = resources.readAll([type], (each) => {
+    check(each);
+    return each;
+  });
+  if (first === undefined) throw resources.error(`The template has no ${type} that can be served. ${advice}`);
+  for (const other of others) resources.leaveOut(other, other.refuse(`only ${first.logicalId} is served`));
+  return first;
+};
+
+const addStage = 'Add the stage $default (in CDK: createDefaultStage).';
+
+const partsOfApi = [
+  'AWS::ApiGatewayV2::ApiMapping',
+  'AWS::ApiGatewayV2::Authorizer',
+  'AWS::ApiGatewayV2::Integration',
+  'AWS::ApiGatewayV2::Route',
+  'AWS::ApiGatewayV2::Stage',
+] as const satisfies ServedType[];
 
 /**
  * The range of MaxAge, in seconds:
@@ -129,16 +142,15 @@ const readCors = (api: Resource<'AWS::ApiGatewayV2::Api'>): CorsSpec | undefined
 };
 
 /**
- * Reads the throttling settings of the API's only stage. @returns a function that returns the throttle of a route key
+ * Reads the throttling settings of a stage. @returns a function that returns the throttle of a route key
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html
  */
-const readThrottles = (resources: Resources): ((routeKey: string) => Throttle | undefined) => {
-  const advice = 'Add the stage $default (in CDK: createDefaultStage).';
-  const stage = onlyOne(resources, 'AWS::ApiGatewayV2::Stage', advice);
-  stage.mustBe('StageName', ['$default'], 'Use the stage $default (in CDK: createDefaultStage).');
-  stage.mustBe('AutoDeploy', [true], 'Set it to true (in CDK: autoDeploy).');
+const readThrottles = (
+  stage: Resource<'AWS::ApiGatewayV2::Stage'>,
+  resources: Resources,
+): ((routeKey: string) => Throttle | undefined) => {
   const defaults = readSettings(stage, 'DefaultRouteSettings', stage.get('DefaultRouteSettings') ?? {});
-  const routeKeys = resources.ofType('AWS::ApiGatewayV2::Route').map((route) => route.text('RouteKey'));
+  const routeKeys = resources.ofType('AWS::ApiGatewayV2::Route').map((route) => route.text('RouteKey', ''));
   const ofRoutes = stage.fields('RouteSettings', stage.get('RouteSettings') ?? {}, routeKeys);
   return (routeKey) => {
     const settings = ofRoutes[routeKey] ?? {};
@@ -176,22 +188,33 @@ const readSettings = (
 
 type Integration = { target: Target; timeout: number };
 
-/** Reads the routes of the API. @param throttleOf returns the throttle that the stage sets for a route key */
-const readRoutes = (resources: Resources, throttleOf: (routeKey: string) => Throttle | undefined): RouteSpec[] => {
+/**
+ * Reads the routes of the API. A route that needs what is left out says so in its responses.
+ * @param throttleOf returns the throttle that the stage sets for a route key
+ */
+const readRoutes = (
+  api: Resource<'AWS::ApiGatewayV2::Api'>,
+  resources: Resources,
+  throttleOf: (routeKey: string) => Throttle | undefined,
+): ApiSpec['routes'] => {
   const invocables = new Invocables(resources);
   const integrations = new Map(
-    resources
-      .ofType('AWS::ApiGatewayV2::Integration')
-      .map((each) => [each.logicalId, readIntegration(each, invocables)]),
+    resources.readAll(['AWS::ApiGatewayV2::Integration'], (each) => [
+      each.logicalId,
+      readIntegration(each, invocables),
+    ]),
   );
   const authorizers = new Map(
-    resources.ofType('AWS::ApiGatewayV2::Authorizer').map((each) => [each.logicalId, readAuthorizer(each, invocables)]),
+    resources.readAll(['AWS::ApiGatewayV2::Authorizer'], (each) => [each.logicalId, readAuthorizer(each, invocables)]),
   );
 
-  return resources.ofType('AWS::ApiGatewayV2::Route').map((route): RouteSpec => {
+  const read = (route: Resource<'AWS::ApiGatewayV2::Route'>): RouteSpec => {
     const routeKey = readRouteKey(route);
     const target = route.text('Target');
-    const integration = integrations.get(target.replace(/^integrations\//, ''));
+    const logicalId = target.replace(/^integrations\//, '');
+    resources.mustServe({ logicalId });
+    resources.mustServe({ logicalId: route.text('AuthorizerId', '') });
+    const integration = integrations.get(logicalId);
     if (integration === undefined) {
       const reason = `its Target ${target} is not an integration of the template`;
       throw route.refuse(reason, 'Define that integration in the same stack.');
@@ -199,7 +222,13 @@ const readRoutes = (resources: Resources, throttleOf: (routeKey: string) => Thro
     const authorizer = readAuthorization(route, authorizers);
     const throttle = throttleOf(routeKey);
     return { routeKey, ...integration, ...(authorizer && { authorizer }), ...(throttle && { throttle }) };
-  });
+  };
+  return resources.readAll<'AWS::ApiGatewayV2::Route', RouteSpec | LeftOutRoute>(
+    ['AWS::ApiGatewayV2::Route'],
+    read,
+    (route, { summary }) =>
+      route.get('ApiId') === api.logicalId ? [{ routeKey: readRouteKey(route), leftOut: summary }] : [],
+  );
 };
 
 /**
@@ -223,7 +252,7 @@ const readIntegration = (
   invocables: Invocables,
 ): Integration => {
   integration.mustBe('IntegrationType', ['AWS_PROXY'], 'Integrate a Lambda function (in CDK: HttpLambdaIntegration).');
-  integration.mustBe('ConnectionType', ['INTERNET', undefined], removeProperty);
+  integration.mustBe('ConnectionType', ['INTERNET', undefined]);
   integration.mustBe('PayloadFormatVersion', ['2.0'], 'Set it to 2.0.');
   return {
     target: invocables.find(integration, integration.text('IntegrationUri')),

@@ -1,8 +1,9 @@
 import path from 'node:path';
-import { type ApiSpec, type FunctionSpec, functionArn, type LogLevel, type Target } from '../served-stack.ts';
+import { type FunctionSpec, functionArn, type LogLevel, type Target } from '../served-stack.ts';
 import type { ServedTypes, Values } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
 import { readPolicies } from './roles.ts';
+import { own } from './template.ts';
 
 /** Returns the name of a function. `text` is that name, or the ARN of the function, of a version or of an alias. */
 export const functionNameIn = (text: string): string => text.replace(/^arn:.*:function:/, '').replace(/:.*$/, '');
@@ -10,10 +11,10 @@ export const functionNameIn = (text: string): string => text.replace(/^arn:.*:fu
 export const functionName = (fn: Resource<'AWS::Lambda::Function'>): string => fn.text('FunctionName', fn.logicalId);
 
 export const versionArn = (version: Resource<'AWS::Lambda::Version'>): string =>
-  `${functionArn(version.account, functionNameIn(version.text('FunctionName')))}:${onlyVersion}`;
+  `${functionArn(version.account, nameOfFunction(version))}:${onlyVersion}`;
 
 export const aliasArn = (alias: Resource<'AWS::Lambda::Alias'>): string =>
-  `${functionArn(alias.account, functionNameIn(alias.text('FunctionName')))}:${alias.text('Name')}`;
+  `${functionArn(alias.account, nameOfFunction(alias))}:${alias.text('Name', '')}`;
 
 /**
  * The version number of every published function: always 1, because a template contains the code of only one version.
@@ -36,6 +37,7 @@ export const functionTypes = {
       'Role',
       'Runtime',
       'Timeout',
+      'VpcConfig',
     ],
     // DeadLetterConfig is only for asynchronous invocations; an HTTP API invokes functions synchronously.
     // EphemeralStorage is the size of /tmp on Lambda; here, functions use this machine's /tmp.
@@ -55,7 +57,6 @@ export const functionTypes = {
       FileSystemConfigs: 'this machine does not have that file system',
       ImageConfig: 'container images do not run here',
       Layers: 'the files of a layer are not on this machine',
-      VpcConfig: 'this machine is not in that network, so the function would reach other hosts',
     },
   },
   'AWS::Lambda::Version': {
@@ -96,7 +97,14 @@ type FunctionResource = Resource<'AWS::Lambda::Function'>;
  * https://docs.aws.amazon.com/lambda/latest/api/API_CreateFunction.html
  * @param assets is the folder of the CDK's assets
  */
-const readFunction = (fn: FunctionResource, resources: Resources, assets: string): FunctionSpec => {
+const readFunction = (
+  fn: FunctionResource,
+  resources: Resources,
+  assets: string,
+  environment: Record<string, string>,
+): FunctionSpec => {
+  if (fn.raw('VpcConfig') !== undefined)
+    fn.leaveOut('VpcConfig', 'this machine is not in that network, so the function may reach other hosts');
   fn.mustBe('PackageType', ['Zip', undefined], 'Deploy the code as a folder or a zip file.');
   const runtime = fn.text('Runtime');
   if (!/^nodejs\d+\.x$/.test(runtime))
@@ -107,7 +115,7 @@ const readFunction = (fn: FunctionResource, resources: Resources, assets: string
     account: fn.account,
     folder: path.join(assets, codeFolder(fn)),
     handler: fn.text('Handler'),
-    environment: readEnvironment(fn),
+    environment: readEnvironment(fn, environment),
     timeout: 1000 * fn.number('Timeout', 3, { min: 1, max: 900 }),
     memoryMegabytes: fn.number('MemorySize', 128, { min: 128, max: 10_240 }),
     logLevel: readLogLevel(fn),
@@ -115,13 +123,23 @@ const readFunction = (fn: FunctionResource, resources: Resources, assets: string
   };
 };
 
-/** Reads the functions of a template. Those that the routes of the API do not need may be left out. */
-export const readFunctions = (resources: Resources, assets: string, { routes }: ApiSpec): FunctionSpec[] => {
-  const needed = routes.flatMap(({ target, authorizer }) => [target.functionName, authorizer?.target.functionName]);
-  return resources.ofType('AWS::Lambda::Function').flatMap((fn) => {
-    const isNeeded = needed.includes(functionName(fn));
-    return resources.readFunction(fn, isNeeded, () => readFunction(fn, resources, assets));
-  });
+/**
+ * Reads the functions of a template. @param environment has variables to set, by the name of a function
+ * @throws Error if the template has no function of such a name
+ */
+export const readFunctions = (
+  resources: Resources,
+  assets: string,
+  environment: Record<string, Record<string, string>>,
+): FunctionSpec[] => {
+  const names = resources.ofType('AWS::Lambda::Function').map(functionName);
+  for (const name of Object.keys(environment)) {
+    if (!names.includes(name))
+      throw new Error(`The option environment names ${name}, but the functions of the stack are ${names.join(', ')}.`);
+  }
+  return resources.readAll(['AWS::Lambda::Function'], (fn) =>
+    readFunction(fn, resources, assets, own(environment, functionName(fn)) ?? {}),
+  );
 };
 
 /** The folder of a function's code. The CDK puts an asset into the folder asset.HASH, and uploads it as HASH.zip. */
@@ -154,62 +172,65 @@ const readLogLevel = (fn: FunctionResource): LogLevel => {
 
 const latest = '$LATEST';
 
-/** The name of the function that a version or an alias belongs to. */
-const functionOf = (part: Resource<'AWS::Lambda::Version' | 'AWS::Lambda::Alias'>, functions: string[]): string => {
-  const name = functionNameIn(part.text('FunctionName'));
-  if (functions.includes(name)) return name;
-  throw part.refuse(`the template has no function ${name}`, 'Define that function in the same stack.');
-};
-
-/** Reads the functions, versions and aliases that an HTTP API can invoke. `find` looks one up by its ARN. */
+/** Finds the functions, versions and aliases that an HTTP API can invoke. */
 export class Invocables {
-  readonly #targets: Target[];
+  readonly #resources: Resources;
   /** The ARNs that API Gateway has permission to invoke. */
   readonly #permitted: Set<string>;
 
   constructor(resources: Resources) {
-    const { account } = resources;
-    const functions = resources.ofType('AWS::Lambda::Function').map(functionName);
-    const versions = resources.ofType('AWS::Lambda::Version').map((version) => ({
-      functionName: functionOf(version, functions),
-      arn: versionArn(version),
-      version: onlyVersion,
-    }));
-    const aliases = resources.ofType('AWS::Lambda::Alias').map((alias) => {
-      const name = functionOf(alias, functions);
-      const version = alias.text('FunctionVersion');
-      if (version === latest || versions.some((each) => each.functionName === name && each.version === version)) {
-        return { functionName: name, arn: aliasArn(alias), version };
-      }
-      const advice = 'Refer to an AWS::Lambda::Version in the same stack (in CDK: currentVersion).';
-      throw alias.refuse(`the template has no version ${version} of ${name}`, advice);
+    this.#resources = resources;
+    const permissions = resources.readAll(['AWS::Lambda::Permission'], (permission) => {
+      const isOfGateway = permission.text('Principal') === 'apigateway.amazonaws.com';
+      const mayInvoke = ['lambda:InvokeFunction', 'lambda:*', '*'].includes(permission.text('Action'));
+      return isOfGateway && mayInvoke ? permission.text('FunctionName') : '';
     });
-    this.#targets = [
-      ...functions.map((name) => ({ functionName: name, arn: functionArn(account, name), version: latest })),
-      ...versions,
-      ...aliases,
-    ];
-    const permissions = resources
-      .ofType('AWS::Lambda::Permission')
-      .filter((permission) => permission.text('Principal') === 'apigateway.amazonaws.com')
-      .filter((permission) => ['lambda:InvokeFunction', 'lambda:*', '*'].includes(permission.text('Action')))
-      .map((permission) => permission.text('FunctionName'));
+    const { account } = resources;
     this.#permitted = new Set(permissions.map((text) => (text.startsWith('arn:') ? text : functionArn(account, text))));
   }
 
   /**
    * Finds a function, version or alias. `uri` is its ARN, or a path that contains the ARN.
-   * @throws Error if the template has no such function, version or alias, or if API Gateway may not invoke exactly that
-   * ARN: on AWS, every request would then get a 500
+   * @throws Refusal if the template has no such function, version or alias, if it is left out, or if API Gateway may
+   * not invoke exactly that ARN: on AWS, every request would then get a 500
    */
   find(
     resource: Resource<'AWS::ApiGatewayV2::Integration'> | Resource<'AWS::ApiGatewayV2::Authorizer'>,
     uri: string,
   ): Target {
     const arn = /\/functions\/(.*)\/invocations$/.exec(uri)?.[1] ?? uri;
-    const target = this.#targets.find((each) => each.arn === arn);
-    if (target === undefined) {
+    const functions = this.#resources.ofType('AWS::Lambda::Function').map((part) => {
+      const name = functionName(part);
+      return { part, functionName: name, arn: functionArn(part.account, name), version: latest };
+    });
+    const versions = this.#resources.ofType('AWS::Lambda::Version').map((part) => {
+      return { part, functionName: nameOfFunction(part), arn: versionArn(part), version: onlyVersion };
+    });
+    const aliases = this.#resources.ofType('AWS::Lambda::Alias').map((part) => {
+      return {
+        part,
+        functionName: nameOfFunction(part),
+        arn: aliasArn(part),
+        version: part.text('FunctionVersion', ''),
+      };
+    });
+    const found = [...functions, ...versions, ...aliases].find((each) => each.arn === arn);
+    if (found === undefined) {
       throw resource.refuse(`the template has no function, version or alias ${arn}`, 'Define it in the same stack.');
+    }
+    const { part, ...target } = found;
+    this.#resources.mustServe(part);
+    const of = ({ functionName: name }: { functionName: string }) => name === target.functionName;
+    const fn = functions.find(of);
+    if (fn === undefined)
+      throw part.refuse(
+        `the template has no function ${target.functionName}`,
+        'Define that function in the same stack.',
+      );
+    this.#resources.mustServe(fn.part);
+    if (![latest, ...versions.filter(of).map(({ version }) => version)].includes(target.version)) {
+      const advice = 'Refer to an AWS::Lambda::Version in the same stack (in CDK: currentVersion).';
+      throw part.refuse(`the template has no version ${target.version} of ${target.functionName}`, advice);
     }
     if (this.#permitted.has(arn)) return target;
     throw resource.refuse(
@@ -219,9 +240,13 @@ export class Invocables {
   }
 }
 
-/** Reads the environment variables that the template gives to a function. */
-const readEnvironment = (fn: Resource<'AWS::Lambda::Function'>): Record<string, string> => {
-  const { Variables: variables = {} } = fn.fields('Environment', fn.get('Environment') ?? {}, ['Variables']);
+const nameOfFunction = (part: Resource<'AWS::Lambda::Version' | 'AWS::Lambda::Alias'>): string =>
+  functionNameIn(part.text('FunctionName', ''));
+
+/** Reads the environment variables that the template gives to a function, apart from those in `replaced`. */
+const readEnvironment = (fn: FunctionResource, replaced: Record<string, string>): Record<string, string> => {
+  const { Variables: raw } = fn.fields('Environment', fn.raw('Environment') ?? {}, ['Variables']);
+  const variables = fn.evaluate('Environment.Variables', { ...Object(raw), ...replaced });
   return Object.fromEntries(
     Object.entries(variables as object).map(([name, value]) => {
       const path = `Environment.Variables.${name}`;

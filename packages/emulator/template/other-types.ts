@@ -1,4 +1,5 @@
 /** The resource types that the emulator does not serve: those without effect here, and those it refuses. */
+import { type Named, named, own, Refusal, type Template, type TemplateResource } from './template.ts';
 
 /**
  * The resource types that have no effect in the emulator. A property that the emulator evaluates may refer to a resource
@@ -43,25 +44,38 @@ export const invokers: Record<string, string> = {
   // nothing is rolled out, so they would never invoke a function.
 };
 
+export const hasNoEffect = (type: string): boolean => withoutEffect.has(type);
+
 export const onlyFromApi = 'functions get events from the HTTP API only';
 
-export const invokeInstead = 'Leave it out, and hand its events to the function with `invoke`.';
+export const invokeInstead = 'To try the function, hand it such an event with `invoke`.';
+
+/** Finds, in the JSON text of a property, the logical ids to which its intrinsic functions refer. */
+const referredIds = /(?<="Ref":"|"Fn::GetAtt":\[?"|\$\{)\w+/g;
+
+/**
+ * Refuses a resource that has no effect in the emulator, but that would invoke a function of the template on AWS.
+ */
+export const checkInvoker = (resource: Named, { Type, Properties }: TemplateResource, template: Template) => {
+  const property = own(Properties, own(invokers, Type) ?? '');
+  const invoked = (JSON.stringify(property ?? '').match(referredIds) ?? [])
+    .map((name) => ({ logicalId: name, type: own(template.Resources, name)?.Type ?? '' }))
+    .find((referred) => referred.type.startsWith('AWS::Lambda::'));
+  if (invoked === undefined) return [];
+  return [new Refusal(resource, `it would invoke ${named(invoked)}, and ${onlyFromApi}`, invokeInstead)];
+};
 
 /**
  * Why some resource types are refused, and what to do instead. For all other types that are not supported,
  * `unknownType` has the reason.
  */
-export const refusedTypes: Record<string, [reason: string, advice: string]> = {
+export const refusedTypes: Record<string, [reason: string, advice?: string]> = {
   'AWS::ApiGateway::RestApi': ['only HTTP APIs are served', 'Use AWS::ApiGatewayV2::Api (in CDK: HttpApi).'],
   'AWS::Lambda::EventSourceMapping': [onlyFromApi, invokeInstead],
   'AWS::Lambda::LayerVersion': ['the files of a layer are not on this machine', 'Bundle them with each function.'],
-  'AWS::Lambda::Url': [onlyFromApi, 'Add a route to the API instead.'],
+  'AWS::Lambda::Url': [onlyFromApi],
 };
 
-export const unknownType: [reason: string, advice: string] = [
-  'only HTTP APIs, Lambda functions and DynamoDB tables are served',
-  'Put it into another stack.',
-];
+export const unknownType: [reason: string] = ['only HTTP APIs, Lambda functions and DynamoDB tables are served'];
 
-export const leaveOutAdvice =
-  'To serve the stack without resources of types that are not served, pass `leaveOut: true`.';
+export const leaveOutAdvice = 'To serve the rest of the stack, pass the option `leaveOut: true`.';

@@ -1,31 +1,41 @@
-import { defaultAccount, type ServedStack } from '../served-stack.ts';
+import { type Account, defaultAccount, type ServedStack } from '../served-stack.ts';
 import { readApi } from './api.ts';
 import { aliasArn, functionName, readFunctions } from './functions.ts';
+import { leaveOutAdvice } from './other-types.ts';
+import type { ServedType } from './resource-types.ts';
 import { type Resource, Resources } from './resources.ts';
 import { readTables, tableName } from './tables.ts';
 import type { Template } from './template.ts';
 
 export type { Template } from './template.ts';
 
+type ReadOptions = {
+  leaveOut?: boolean | undefined;
+  account?: Account;
+  /** Variables to set in place of the template's, by the name of a function. */
+  environment?: Record<string, Record<string, string>> | undefined;
+};
+
 /**
  * Reads what to serve from the CloudFormation template that would be deployed. Nothing is ignored silently: each
- * resource and each property is read, is listed as having no effect here, or is refused. With
- * `leaveOut`, resources of other types, and functions that no route needs, are not refused but listed in `leftOut`.
+ * resource and each property is read, is listed as having no effect here, or is refused. With `leaveOut`, what would be
+ * refused is listed in `leftOut`, and the rest is served.
  * @param assets is the folder of the CDK's assets
  * @throws Error whose message names what cannot be served, why, and what to do
  */
 export const readTemplate = (
   template: Template,
   assets: string,
-  { leaveOut = false, account = defaultAccount } = {},
+  { leaveOut = false, account = defaultAccount, environment = {} }: ReadOptions = {},
 ): ServedStack => {
-  const resources = new Resources(template, account, leaveOut);
-  const api = readApi(resources);
-  const functions = readFunctions(resources, assets, api);
+  const resources = new Resources(template, account);
+  const functions = readFunctions(resources, assets, environment);
   const tables = readTables(resources);
+  const api = readApi(resources);
   refuseDuplicates(resources);
-  const leftOut = Array.from(resources.leftOut ?? [], ([resource, reason]) => ({ resource, reason }));
-  return { account, api, functions, tables, leftOut };
+  const { leftOut, withoutEffect } = resources;
+  if (!leaveOut && leftOut.length > 0) throw resources.error(leaveOutAdvice);
+  return { account, api, functions, tables, leftOut, withoutEffect };
 };
 
 /**
@@ -33,24 +43,23 @@ export const readTemplate = (
  * routes may differ only in the names of variables; they are refused, too, as only one would get requests here.
  */
 const refuseDuplicates = (resources: Resources): void => {
-  const rename = 'Rename one of them.';
-  mustDiffer(resources.ofType('AWS::Lambda::Function'), 'name', functionName, rename);
-  mustDiffer(resources.ofType('AWS::Lambda::Alias'), 'ARN', aliasArn, rename);
-  mustDiffer(resources.ofType('AWS::DynamoDB::Table', 'AWS::DynamoDB::GlobalTable'), 'name', tableName, rename);
-  mustDiffer(
-    resources.ofType('AWS::ApiGatewayV2::Route'),
-    'route',
-    routePattern,
-    'Leave one of them out of the template.',
-  );
+  const used = [
+    ...resources.readAll(['AWS::Lambda::Function'], (fn) => ({ of: fn, what: `function name, ${functionName(fn)}` })),
+    ...resources.readAll(['AWS::Lambda::Alias'], (alias) => ({ of: alias, what: `ARN, ${aliasArn(alias)}` })),
+    ...resources.readAll(tables, (table) => ({ of: table, what: `table name, ${tableName(table)}` })),
+    ...resources.readAll(['AWS::ApiGatewayV2::Route'], (route) => ({
+      of: route,
+      what: `route, ${routePattern(route)}`,
+    })),
+  ];
+  for (const [what, [first, second]] of Map.groupBy(used, (each) => each.what)) {
+    if (first && second)
+      throw second.of.refuse(`${first.of.logicalId} has the same ${what}`, 'Rename one of them, or leave it out.');
+  }
 };
+
+const tables = ['AWS::DynamoDB::Table', 'AWS::DynamoDB::GlobalTable'] as const satisfies ServedType[];
 
 /** The route key without the names of its variables, such as GET /orders/{}. */
 const routePattern = (route: Resource<'AWS::ApiGatewayV2::Route'>): string =>
   route.text('RouteKey').replace(/\{[^}+]*/g, '{');
-
-const mustDiffer = <T extends Resource>(resources: T[], what: string, of: (resource: T) => string, advice: string) => {
-  for (const [value, [first, second]] of Map.groupBy(resources, of)) {
-    if (first && second) throw second.refuse(`${first.logicalId} has the same ${what}, ${value}`, advice);
-  }
-};

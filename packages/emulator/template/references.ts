@@ -1,20 +1,14 @@
 import type { Account } from '../served-stack.ts';
 import { type ServedType, type Values, values } from './resource-types.ts';
 import type { Resource } from './resources.ts';
-import { type LookUp, type Named, named, own, Refusal, type Template } from './template.ts';
+import { type Named, named, own, type Scope, type Template, UnknownValue } from './template.ts';
 
 /**
  * Makes a function that looks up the values that `Ref` and `Fn::GetAtt` have in the emulator.
  * @param find returns the resource with a logical id, or undefined if the emulator does not serve that resource
- * @param leftOut says why something is left out, by its name. If given, a value that is unknown here is made up.
  */
 export const makeLookUp =
-  (
-    template: Template,
-    account: Account,
-    find: (logicalId: string) => Resource | undefined,
-    leftOut?: Map<string, string>,
-  ): LookUp =>
+  (template: Template, account: Account, find: (logicalId: string) => Resource | undefined): Scope['lookUp'] =>
   (name, attribute, place) => {
     if (attribute === undefined && name === 'AWS::NoValue') return undefined;
     const pseudoParameter = attribute === undefined ? own(pseudoParameters(account), name) : undefined;
@@ -23,8 +17,8 @@ export const makeLookUp =
     if (attribute === undefined && parameter !== undefined) {
       const value = defaultOf(parameter);
       if (value !== undefined) return value;
-      const reason = `${place.path} refers to the parameter ${name}, which has no default value`;
-      throw new Refusal(place.resource, reason, 'Give the parameter a default, or the property a literal value.');
+      const reason = `refers to the parameter ${name}, which has no default value`;
+      throw new UnknownValue(place, reason, name);
     }
     const resource = find(name);
     // Unlike AWS, the emulator generates no ids for an API and its parts (such as routes): their logical ids are enough
@@ -36,31 +30,27 @@ export const makeLookUp =
     const type = own(template.Resources, name)?.Type;
     const target = type === undefined ? name : named({ logicalId: name, type });
     const what = attribute ? `${attribute} of ${target}` : target;
-    const isOfCognito = type?.startsWith('AWS::Cognito::');
-    if (leftOut && type !== undefined && !isOfCognito) {
-      if (!leftOut.has(target)) leftOut.set(what, 'only AWS knows its value');
-      return placeholder(account, { logicalId: name, type }, attribute);
-    }
-    const reason = `${place.path} refers to ${what}, which is unknown here`;
-    throw new Refusal(place.resource, reason, isOfCognito ? cognitoAdvice : literalAdvice);
+    const madeUp = placeholder(account, { logicalId: name, type: type ?? '' }, attribute);
+    throw new UnknownValue(place, `refers to ${what}, which is unknown here`, madeUp);
   };
 
 /** The attribute that has the same value as `Ref`, for types whose `Ref` is not a name. */
 const refs: Record<string, string> = { 'AWS::SNS::Topic': 'TopicArn', 'AWS::SQS::Queue': 'QueueUrl' };
 
 /** Makes up an ARN, a URL or a name for what is not served here, so that functions start. */
-const placeholder = (account: Account, { logicalId, type }: Named, attribute = own(refs, type) ?? 'Ref'): string => {
+const placeholder = (
+  { id, region }: Account,
+  { logicalId, type }: Named,
+  attribute = own(refs, type) ?? 'Ref',
+): string => {
   const service = type.split('::')[1]?.toLowerCase();
-  if (attribute.endsWith('Arn')) return `arn:aws:${service}:${account.region}:${account.id}:${logicalId}`;
-  if (!attribute.endsWith('Url')) return logicalId;
-  return `https://${service}.${account.region}.amazonaws.com/${account.id}/${logicalId}`;
+  if (attribute.endsWith('Arn')) return `arn:aws:${service}:${region}:${id}:${logicalId}`;
+  if (attribute.endsWith('Url')) return `https://${service}.${region}.amazonaws.com/${id}/${logicalId}`;
+  // Libraries that verify tokens reject an id of a user pool without its region.
+  return type === 'AWS::Cognito::UserPool' && attribute === 'Ref' ? `${region}_${logicalId}` : logicalId;
 };
 
 const api = 'AWS::ApiGatewayV2::';
-
-const literalAdvice = 'Give the property a literal value.';
-
-const cognitoAdvice = 'User pools are not emulated: give the property a literal value for another token issuer.';
 
 /**
  * The pseudo parameters whose values the emulator knows:

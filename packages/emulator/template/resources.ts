@@ -1,74 +1,136 @@
-import type { Account } from '../served-stack.ts';
-import {
-  invokeInstead,
-  invokers,
-  leaveOutAdvice,
-  onlyFromApi,
-  refusedTypes,
-  unknownType,
-  withoutEffect,
-} from './other-types.ts';
+import type { Account, LeftOut } from '../served-stack.ts';
+import { checkInvoker, hasNoEffect, refusedTypes, unknownType } from './other-types.ts';
 import { makeLookUp } from './references.ts';
 import { type ReadProperty, type ServedType, served } from './resource-types.ts';
 import {
   evaluate,
-  type LookUp,
+  isTrue,
+  type Named,
   named,
   own,
   Refusal,
-  removeProperty,
+  type Scope,
   type Template,
   type TemplateResource,
+  type UnknownValue,
 } from './template.ts';
 
-/** Those resources of a template that the emulator serves. */
+/** The resources of a template: those that the emulator serves, and the reasons why it leaves out others. */
 export class Resources {
   readonly account: Account;
-  readonly #resources: Resource[];
-  readonly #refusals: Refusal[];
-  /** Why something is left out, by its name. Undefined if nothing may be. */
-  readonly leftOut: Map<string, string> | undefined;
+  readonly scope: Scope;
+  /** The names of the resources that have no effect here, such as Logs (AWS::Logs::LogGroup). */
+  readonly withoutEffect: string[] = [];
+  readonly #resources: Resource[] = [];
+  /** The refusals of resources, by their logical ids. */
+  readonly #refusals = new Map<string, Refusal>();
+  /** Why something is left out, by its name. */
+  readonly #leftOut = new Map<string, string>();
+  readonly #messages = new Set<string>();
 
-  /** @throws Error with a line for each resource and property that can neither be served nor be left out */
-  constructor(template: Template, account: Account, leaveOut: boolean) {
-    this.account = account;
+  constructor(template: Template, account: Account) {
     if (template.Transform !== undefined) {
       throw new Error(
         `The template has the Transform ${JSON.stringify(template.Transform)}, which only CloudFormation can apply. Serve the transformed template.`,
       );
     }
-    this.#refusals = Object.entries(template.Resources).flatMap(([logicalId, resource]) => [
-      ...check(logicalId, resource),
-      ...checkInvoker(logicalId, resource, template),
-    ]);
-    const unserved = this.#refusals.filter(({ resource }) => !isServed(resource.type));
-    const isFinal = ({ resource: { type } }: Refusal) => isServed(type) && type !== 'AWS::Lambda::Function';
-    const messages = this.#refusals.filter((each) => !leaveOut || isFinal(each)).map(({ message }) => message);
-    if (unserved.length > 0 && !leaveOut) messages.push(leaveOutAdvice);
-    if (messages.length > 0) throw new Error(messages.join('\n'));
-    this.leftOut = leaveOut ? new Map(unserved.map(({ resource, reason }) => [named(resource), reason])) : undefined;
+    this.account = account;
     const find = (logicalId: string) => this.#resources.find((each) => each.logicalId === logicalId);
-    const lookUp = makeLookUp(template, account, find, this.leftOut);
-    this.#resources = Object.entries(template.Resources).flatMap(([logicalId, resource]) =>
-      isServed(resource.Type) ? new Resource(logicalId, resource.Type, resource.Properties ?? {}, account, lookUp) : [],
-    );
+    this.scope = {
+      lookUp: makeLookUp(template, account, find),
+      conditions: template.Conditions ?? {},
+      makeUp: (unknown) => this.#makeUp(unknown),
+    };
+    for (const [logicalId, resource] of Object.entries(template.Resources))
+      this.#read({ logicalId, type: resource.Type }, resource, template);
   }
 
+  get leftOut(): LeftOut[] {
+    return Array.from(this.#leftOut, ([resource, reason]) => ({ resource, reason }));
+  }
+
+  /** Returns an error with a line for each reason why something cannot be served, and then a last line. */
+  error(last: string): Error {
+    return new Error([...this.#messages, last].join('\n'));
+  }
+
+  /** All resources of some types, including those that are left out. */
   ofType<T extends ServedType>(...types: T[]): Resource<T>[] {
     return this.#resources.filter((each): each is Resource<T> => types.some((type) => type === each.type));
   }
 
-  /** Reads a function, or leaves it out if it is refused, unless the API needs it. */
-  readFunction<T>(fn: Resource<'AWS::Lambda::Function'>, isNeeded: boolean, read: () => T): T[] {
-    try {
-      const refusal = this.#refusals.find(({ resource }) => resource.logicalId === fn.logicalId);
-      if (refusal) throw refusal;
-      return [read()];
-    } catch (error) {
-      if (isNeeded || !this.leftOut || !(error instanceof Refusal)) throw error;
-      this.leftOut.set(named(fn), error.reason);
-      return [];
+  /**
+   * Reads the resources of a type. Leaves out those that are refused. @param otherwise returns why, and what to do
+   * instead, if not the refusal's own reason and nothing
+   */
+  readAll<T extends ServedType, Result>(
+    types: T[],
+    read: (resource: Resource<T>) => Result,
+    otherwise?: (resource: Resource<T>, refusal: Refusal) => Result[],
+  ): Result[] {
+    return this.ofType(...types).flatMap((resource) => {
+      try {
+        this.mustServe(resource);
+        return [read(resource)];
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        this.leaveOut(resource, error);
+        return otherwise?.(resource, error) ?? [];
+      }
+    });
+  }
+
+  /** @throws Refusal if a resource is left out */
+  mustServe({ logicalId }: { logicalId: string }): void {
+    const refusal = this.#refusals.get(logicalId);
+    if (refusal !== undefined) throw refusal;
+  }
+
+  /** Leaves out a resource: it is refused itself, or it needs another one that is. */
+  leaveOut(resource: Named, refusal: Refusal): void {
+    if (!this.#refusals.has(resource.logicalId)) this.#refusals.set(resource.logicalId, refusal);
+    this.#add(named(refusal.resource), refusal.reason, refusal);
+    if (refusal.resource.logicalId !== resource.logicalId) this.#add(named(resource), refusal.summary, refusal);
+  }
+
+  /** Leaves out a part of a resource, and serves the rest of it. */
+  leaveOutPart(part: string, refusal: Refusal): void {
+    this.#add(`${part} of ${named(refusal.resource)}`, refusal.reason, refusal);
+  }
+
+  #makeUp(unknown: UnknownValue): string {
+    const { resource, path, madeUp, reason } = unknown;
+    this.#add(
+      `${path} of ${named(resource)}`,
+      `${reason.replace(`its ${path}`, 'it')}, so its value is made up`,
+      unknown,
+    );
+    return madeUp;
+  }
+
+  #add(name: string, reason: string, { message }: Refusal): void {
+    this.#messages.add(message);
+    if (!this.#leftOut.has(name)) this.#leftOut.set(name, reason);
+  }
+
+  #read(resource: Named, templateResource: TemplateResource, template: Template): void {
+    const { Properties = {}, Condition } = templateResource;
+    for (const refusal of checkInvoker(resource, templateResource, template)) this.leaveOut(resource, refusal);
+    if (hasNoEffect(resource.type)) {
+      // The CDK adds AWS::CDK::Metadata to each stack; nobody needs to hear of that.
+      const isListed = !this.#refusals.has(resource.logicalId) && resource.type !== 'AWS::CDK::Metadata';
+      if (isListed) this.withoutEffect.push(named(resource));
+      return;
     }
+    try {
+      if (Condition !== undefined && !isTrue({ Condition }, { resource, path: 'Condition' }, this.scope)) return;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.leaveOut(resource, error);
+    }
+    for (const refusal of check(resource, templateResource)) this.leaveOut(resource, refusal);
+    const { logicalId, type } = resource;
+    if (isServed(type)) this.#resources.push(new Resource(logicalId, type, Properties, this));
   }
 }
 
@@ -84,10 +146,8 @@ const attributes = ['CreationPolicy', 'DeletionPolicy', 'DependsOn', 'Metadata',
  * The reasons why the emulator cannot serve a resource. The values of its properties are checked later, when they are
  * read.
  */
-const check = (logicalId: string, templateResource: TemplateResource): Refusal[] => {
-  const { Type: type, Properties = {}, Condition, ...rest } = templateResource;
-  const resource = { logicalId, type };
-  if (withoutEffect.has(type)) return [];
+const check = (resource: Named, templateResource: TemplateResource): Refusal[] => {
+  const { Type: type, Properties = {}, Condition: _, ...rest } = templateResource;
   if (!isServed(type)) return [new Refusal(resource, ...(own(refusedTypes, type) ?? unknownType))];
   const properties: { read: readonly string[]; withoutEffect: readonly string[]; refused?: Record<string, string> } =
     served[type];
@@ -95,30 +155,12 @@ const check = (logicalId: string, templateResource: TemplateResource): Refusal[]
   const others = Object.keys(Properties).filter((name) => !known.includes(name));
   const refusals = others.map((name) => {
     const reason = own(properties.refused, name);
-    return new Refusal(resource, `its ${name} is not supported${reason ? `: ${reason}` : ''}`, removeProperty);
+    return new Refusal(resource, `its ${name} is not supported${reason ? `: ${reason}` : ''}`);
   });
   const unknown = Object.keys(rest)
     .filter((name) => !attributes.includes(name))
     .map((name) => new Refusal(resource, `its attribute ${name} is unknown`, 'Leave it out of the template.'));
-  if (Condition === undefined) return [...refusals, ...unknown];
-  const reason = `the condition ${String(Condition)} decides whether it exists`;
-  const advice = 'Decide in the app that makes the template instead, and leave the Condition out.';
-  return [...refusals, ...unknown, new Refusal(resource, reason, advice)];
-};
-
-/** Finds, in the JSON text of a property, the logical ids to which its intrinsic functions refer. */
-const referredIds = /(?<="Ref":"|"Fn::GetAtt":\[?"|\$\{)\w+/g;
-
-/**
- * Refuses a resource that has no effect in the emulator, but that would invoke a function of the template on AWS.
- */
-const checkInvoker = (logicalId: string, { Type: type, Properties }: TemplateResource, template: Template) => {
-  const property = own(Properties, own(invokers, type) ?? '');
-  const invoked = (JSON.stringify(property ?? '').match(referredIds) ?? [])
-    .map((name) => ({ logicalId: name, type: own(template.Resources, name)?.Type ?? '' }))
-    .find((referred) => referred.type.startsWith('AWS::Lambda::'));
-  if (invoked === undefined) return [];
-  return [new Refusal({ logicalId, type }, `it would invoke ${named(invoked)}, and ${onlyFromApi}`, invokeInstead)];
+  return [...refusals, ...unknown];
 };
 
 type Properties = Record<string, unknown>;
@@ -133,16 +175,18 @@ type NumberRange = { min: number; max?: number; fractions?: boolean };
 export class Resource<T extends ServedType = ServedType> {
   readonly logicalId: string;
   readonly type: T;
-  readonly account: Account;
   readonly #properties: Properties;
-  readonly #lookUp: LookUp;
+  readonly #resources: Resources;
 
-  constructor(logicalId: string, type: T, properties: Properties, account: Account, lookUp: LookUp) {
+  constructor(logicalId: string, type: T, properties: Properties, resources: Resources) {
     this.logicalId = logicalId;
     this.type = type;
-    this.account = account;
     this.#properties = properties;
-    this.#lookUp = lookUp;
+    this.#resources = resources;
+  }
+
+  get account(): Account {
+    return this.#resources.account;
   }
 
   /**
@@ -160,7 +204,7 @@ export class Resource<T extends ServedType = ServedType> {
 
   /** Evaluates the intrinsic functions in a part of a property. `path` names that part in error messages. */
   evaluate(path: string, part: unknown): unknown {
-    return evaluate(part, { resource: this, path }, this.#lookUp);
+    return evaluate(part, { resource: this, path }, this.#resources.scope);
   }
 
   /** A property that is a string. `otherwise` is the default; without a default, the property is required. */
@@ -196,7 +240,7 @@ export class Resource<T extends ServedType = ServedType> {
   /**
    * Refuses a property unless its value is in `allowed`. Undefined in `allowed` means that the property may be absent.
    */
-  mustBe(name: ReadProperty<T>, allowed: (string | number | boolean | undefined)[], advice: string): void {
+  mustBe(name: ReadProperty<T>, allowed: (string | number | boolean | undefined)[], advice?: string): void {
     const value = this.get(name);
     // Compare as text, because CloudFormation converts between strings, numbers and booleans.
     if (allowed.some((each) => String(each) === String(value))) return;
@@ -215,16 +259,21 @@ export class Resource<T extends ServedType = ServedType> {
       throw this.refuse(`its ${path} is not an object`, 'Set it to an object.');
     }
     const others = Object.keys(value).filter((field) => !known.some((each) => each === field));
-    if (others.length > 0) throw this.refuse(`its ${path}.${others[0]} is not supported`, removeProperty);
+    if (others.length > 0) throw this.refuse(`its ${path}.${others[0]} is not supported`);
     return value;
   }
 
-  refuse(reason: string, advice: string): Error {
+  refuse(reason: string, advice?: string): Refusal {
     return new Refusal(this, reason, advice);
   }
 
+  /** Leaves out a part of this resource, and serves the rest. */
+  leaveOut(part: string, reason: string): void {
+    this.#resources.leaveOutPart(part, this.refuse(reason));
+  }
+
   /** An error for a value that AWS or the emulator does not accept. `path` names the value. */
-  unsupported(path: string, value: unknown, advice: string): Error {
+  unsupported(path: string, value: unknown, advice?: string): Refusal {
     return this.refuse(`its ${path} ${JSON.stringify(value)} is not supported`, advice);
   }
 }

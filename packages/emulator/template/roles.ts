@@ -2,14 +2,14 @@
 import type { FunctionSpec, Statement } from '../served-stack.ts';
 import type { ServedTypes, Values } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
-import { removeProperty } from './template.ts';
+import { own } from './template.ts';
 
 export const roleName = (role: Resource<'AWS::IAM::Role'>): string => role.text('RoleName', role.logicalId);
 
 export const roleArn = (role: Resource<'AWS::IAM::Role'>): string =>
   `arn:aws:iam::${role.account.id}:role/${roleName(role)}`;
 
-export const managedPolicyArn = ({ account, logicalId }: PolicyHolder): string =>
+export const managedPolicyArn = ({ account, logicalId }: Resource<'AWS::IAM::ManagedPolicy'>): string =>
   `arn:aws:iam::${account.id}:policy/${logicalId}`;
 
 export const roleTypes = {
@@ -31,24 +31,47 @@ export const roleValues: Values = {
 
 type PolicyHolder = Resource<'AWS::IAM::Role' | 'AWS::IAM::Policy' | 'AWS::IAM::ManagedPolicy'>;
 
-type RoleSpec = Pick<FunctionSpec, 'role' | 'roleName'>;
+type RoleSpec = Pick<FunctionSpec, 'role' | 'boundary' | 'roleName'>;
 
-/** AWS managed policies that the emulator accepts in a role, because they allow nothing in DynamoDB. */
-const withoutDynamoDb = ['service-role/AWSLambdaBasicExecutionRole', 'AWSXRayDaemonWriteAccess'].map(
-  (name) => `arn:aws:iam::aws:policy/${name}`,
-);
+const allow = (...names: string[]): Statement[] => [
+  { effect: 'Allow', actions: names.map((name) => `dynamodb:${name}`), resources: ['*'] },
+];
+
+/**
+ * What managed policies of AWS allow in DynamoDB, by their names. Those that concern only its streams allow nothing
+ * here. https://docs.aws.amazon.com/aws-managed-policy/latest/reference/policy-list.html
+ */
+const awsManaged: Record<string, Statement[]> = {
+  AdministratorAccess: allow('*'),
+  AmazonDynamoDBFullAccess: allow('*'),
+  AmazonDynamoDBFullAccess_v2: allow('*'),
+  AmazonDynamoDBReadOnlyAccess: allow('BatchGetItem', 'Describe*', 'GetItem', 'List*', 'Query', 'Scan'),
+  AmazonS3FullAccess: [],
+  AmazonS3ReadOnlyAccess: [],
+  AmazonSNSFullAccess: [],
+  AmazonSQSFullAccess: [],
+  AmazonSSMReadOnlyAccess: [],
+  AWSXRayDaemonWriteAccess: [],
+  CloudWatchLambdaInsightsExecutionRolePolicy: [],
+  'service-role/AWSLambdaBasicExecutionRole': [],
+  'service-role/AWSLambdaDynamoDBExecutionRole': [],
+  'service-role/AWSLambdaKinesisExecutionRole': [],
+  'service-role/AWSLambdaSQSQueueExecutionRole': [],
+  'service-role/AWSLambdaVPCAccessExecutionRole': [],
+};
 
 /**
  * The statements about DynamoDB in all policies of the function's role: inline policies, policies that list the role,
- * and managed policies that the role lists.
+ * and managed policies that the role lists. A permissions boundary limits what they allow.
  */
 export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: Resources): RoleSpec => {
   const arn = fn.text('Role');
   const role = resources.ofType('AWS::IAM::Role').find((each) => roleArn(each) === arn);
-  if (role === undefined)
-    throw fn.refuse(`its Role ${arn} is not in the template`, 'Define that role in the same stack.');
-  if (role.raw('PermissionsBoundary') !== undefined)
-    throw role.refuse('its PermissionsBoundary is not supported', removeProperty);
+  if (role === undefined) {
+    fn.leaveOut(`Role ${arn}`, `its policies are not in the template, so it allows nothing ${inStore}`);
+    return { role: [], roleName: arn.replace(/.*\//, '') };
+  }
+  resources.mustServe(role);
   mustTrustLambda(role);
 
   const inline = [role.raw('Policies') ?? []].flat().flatMap((policy, index) => {
@@ -56,21 +79,43 @@ export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: R
     const { PolicyDocument: document } = role.fields(path, policy, ['PolicyDocument', 'PolicyName']);
     return readDocument(role, `${path}.PolicyDocument`, document);
   });
-
-  const ownManaged = resources.ofType('AWS::IAM::ManagedPolicy');
   const arns = role.list('ManagedPolicyArns').map(String);
-  const unknown = arns.find(
-    (each) => !withoutDynamoDb.includes(each) && !ownManaged.some((own) => managedPolicyArn(own) === each),
-  );
-  if (unknown !== undefined) {
-    const advice = 'Copy its statements into a policy in the same stack.';
-    throw role.refuse(`its managed policy ${unknown} is unknown here`, advice);
-  }
+  const managed = arns.flatMap((each) => {
+    const statements = readManaged(each, resources);
+    if (statements === undefined) role.leaveOut(each, `it is unknown here, so what it says has no effect ${inStore}`);
+    return statements ?? [];
+  });
   const attached = resources
     .ofType('AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy')
-    .filter((policy) => policy.list('Roles').includes(roleName(role)) || arns.includes(managedPolicyArn(policy)));
-  const statements = attached.flatMap((policy) => readDocument(policy, 'PolicyDocument', policy.raw('PolicyDocument')));
-  return { role: [...inline, ...statements], roleName: roleName(role) };
+    .filter((policy) => policy.list('Roles').includes(roleName(role)))
+    .flatMap((policy) => readPolicy(policy, resources));
+  return { role: [...inline, ...managed, ...attached], roleName: roleName(role), ...readBoundary(role, resources) };
+};
+
+const inStore = 'in the embedded store';
+
+/** https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_boundaries.html */
+const readBoundary = (role: Resource<'AWS::IAM::Role'>, resources: Resources): Pick<RoleSpec, 'boundary'> => {
+  const arn = role.text('PermissionsBoundary', '');
+  if (arn === '') return {};
+  const boundary = readManaged(arn, resources);
+  if (boundary !== undefined) return { boundary };
+  role.leaveOut(`PermissionsBoundary ${arn}`, `it is unknown here, so it limits nothing ${inStore}`);
+  return {};
+};
+
+/** The statements of a managed policy; undefined if it is neither in the template nor on the list above. */
+const readManaged = (arn: string, resources: Resources): Statement[] | undefined => {
+  const policy = resources.ofType('AWS::IAM::ManagedPolicy').find((each) => managedPolicyArn(each) === arn);
+  return policy ? readPolicy(policy, resources) : own(awsManaged, arn.replace(/^arn:aws:iam::aws:policy\//, ''));
+};
+
+const readPolicy = (
+  policy: Resource<'AWS::IAM::Policy' | 'AWS::IAM::ManagedPolicy'>,
+  resources: Resources,
+): Statement[] => {
+  resources.mustServe(policy);
+  return readDocument(policy, 'PolicyDocument', policy.raw('PolicyDocument'));
 };
 
 /** Checks that Lambda may assume a role: https://docs.aws.amazon.com/lambda/latest/dg/lambda-intro-execution-role.html */
@@ -91,7 +136,7 @@ const mustTrustLambda = (role: Resource<'AWS::IAM::Role'>): void => {
   const isDenied = certain.includes('Deny');
   if (!isDenied && about.some(({ Effect, Condition }) => Condition && Effect === (isAllowed ? 'Deny' : 'Allow'))) {
     // AWS does not document which condition keys Lambda sends when it assumes a role.
-    throw role.refuse(`a Condition in its ${path} decides whether Lambda may assume it`, 'Only AWS can decide that.');
+    throw role.refuse(`a Condition in its ${path} decides whether Lambda may assume it`);
   }
   if (isAllowed && !isDenied) return;
   const advice = 'Allow sts:AssumeRole to the service lambda.amazonaws.com.';
@@ -121,8 +166,7 @@ const readStatement = (holder: PolicyHolder, path: string, statement: unknown): 
   const resources = [holder.evaluate(`${path}.Resource`, fields.Resource)].flat().map(String);
   const [variable] = /\$\{[^}]*\}/.exec(resources.join()) ?? [];
   if (variable !== undefined) {
-    const reason = `its ${path}.Resource has a policy variable, ${variable}`;
-    throw holder.refuse(reason, 'Write the resource without policy variables.');
+    throw holder.refuse(`its ${path}.Resource has a policy variable, ${variable}`);
   }
   return [{ effect: fields.Effect, actions, resources }];
 };

@@ -51,9 +51,7 @@ const values = { Ref: tableName, Arn: (each: Table) => tableArn(each.account, ta
 export const tableValues: Values = { 'AWS::DynamoDB::Table': values, 'AWS::DynamoDB::GlobalTable': values };
 
 export const readTables = (resources: Resources): TableSpec[] => {
-  const globalTables = resources.ofType('AWS::DynamoDB::GlobalTable');
-  for (const table of globalTables) checkReplicas(table);
-  return [...resources.ofType('AWS::DynamoDB::Table'), ...globalTables].map((table) => {
+  const read = (table: Table): TableSpec => {
     const globalIndexes = readIndexes(table, 'GlobalSecondaryIndexes');
     const localIndexes = readIndexes(table, 'LocalSecondaryIndexes');
     return {
@@ -64,7 +62,14 @@ export const readTables = (resources: Resources): TableSpec[] => {
       ...(globalIndexes.length > 0 && { GlobalSecondaryIndexes: globalIndexes }),
       ...(localIndexes.length > 0 && { LocalSecondaryIndexes: localIndexes }),
     };
-  });
+  };
+  return [
+    ...resources.readAll(['AWS::DynamoDB::Table'], read),
+    ...resources.readAll(['AWS::DynamoDB::GlobalTable'], (table) => {
+      checkReplicas(table);
+      return read(table);
+    }),
+  ];
 };
 
 /**
@@ -87,38 +92,16 @@ const readIndexes = (table: Table, property: 'GlobalSecondaryIndexes' | 'LocalSe
     return { IndexName, KeySchema, Projection } as Index;
   });
 
-/**
- * The fields that an index may have. Only IndexName, KeySchema and Projection matter here; the others configure limits
- * and metrics, and the store has neither.
- */
-const indexFields = [
-  'IndexName',
-  'KeySchema',
-  'Projection',
-  'ContributorInsightsSpecification',
-  'OnDemandThroughput',
-  'ProvisionedThroughput',
-  'ReadOnDemandThroughputSettings',
-  'ReadProvisionedThroughputSettings',
-  'WarmThroughput',
-  'WriteOnDemandThroughputSettings',
-  'WriteProvisionedThroughputSettings',
-] as const;
+/** The fields that an index may have. Those without effect configure limits and metrics, and the store has neither. */
+const indexFields = ['IndexName', 'KeySchema', 'Projection', ...table.withoutEffect] as const;
 
 /** The fields that a replica may have; none has an effect here. A ResourcePolicy is refused, as it is for a table. */
 const replicaFields = [
-  'ContributorInsightsSpecification',
-  'DeletionProtectionEnabled',
   'DisassociationProtectionEnabled',
   'GlobalSecondaryIndexes',
   'GlobalTableSettingsReplicationMode',
-  'PointInTimeRecoverySpecification',
-  'ReadOnDemandThroughputSettings',
-  'ReadProvisionedThroughputSettings',
   'Region',
-  'SSESpecification',
-  'TableClass',
-  'Tags',
+  ...table.withoutEffect,
 ] as const;
 
 const checkReplicas = (table: Resource<'AWS::DynamoDB::GlobalTable'>): void => {

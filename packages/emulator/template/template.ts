@@ -7,6 +7,7 @@
 export type Template = {
   Resources: Record<string, TemplateResource>;
   Parameters?: Record<string, { Type?: string; Default?: unknown }>;
+  Conditions?: Record<string, unknown>;
   Transform?: unknown;
 };
 
@@ -29,15 +30,33 @@ export const named = ({ logicalId, type }: Named): string => `${logicalId} (${ty
 export class Refusal extends Error {
   readonly resource: Named;
   readonly reason: string;
+  /** The message without the advice. */
+  readonly summary: string;
 
-  constructor(resource: Named, reason: string, advice: string) {
-    super(`${named(resource)} cannot be served here: ${reason}. ${advice}`);
+  constructor(resource: Named, reason: string, advice?: string) {
+    const summary = `${named(resource)} cannot be served here: ${reason}`;
+    super([`${summary}.`, advice].filter(Boolean).join(' '));
     this.resource = resource;
     this.reason = reason;
+    this.summary = summary;
   }
 }
 
-export const removeProperty = 'Leave that property out of the template.';
+/** A value that only AWS knows. `madeUp` may stand for it. */
+export class UnknownValue extends Refusal {
+  readonly path: string;
+  readonly madeUp: string;
+
+  constructor({ resource, path }: Place, reason: string, madeUp: string) {
+    const isVariable = path.startsWith('Environment.Variables.');
+    const advice = isVariable
+      ? 'Set the variable with the option `environment`.'
+      : 'Give the property a literal value.';
+    super(resource, `its ${path} ${reason}`, advice);
+    this.path = path;
+    this.madeUp = madeUp;
+  }
+}
 
 /**
  * Where in the template a value is, for error messages. `path` is the property, such as
@@ -45,35 +64,67 @@ export const removeProperty = 'Leave that property out of the template.';
  */
 type Place = { resource: Named; path: string };
 
-/**
- * Returns the value of `Ref` for a parameter or resource; if `attribute` is given, the value of `Fn::GetAtt` instead.
- * For AWS::NoValue, returns undefined.
- * @throws Error that names the place if the emulator does not know the value
- */
-export type LookUp = (name: string, attribute: string | undefined, place: Place) => unknown;
+/** What the intrinsic functions of a template depend on. */
+export type Scope = {
+  /**
+   * Returns the value of `Ref` for a parameter or resource; if `attribute` is given, the value of `Fn::GetAtt` instead.
+   * For AWS::NoValue, returns undefined.
+   * @throws UnknownValue
+   */
+  lookUp: (name: string, attribute: string | undefined, place: Place) => unknown;
+  conditions: Record<string, unknown>;
+  /** Returns a value to use in place of an unknown one. @throws UnknownValue if there may be none */
+  makeUp: (unknown: UnknownValue) => unknown;
+};
 
 /**
  * Returns `value` with all intrinsic functions in it evaluated, and without the fields that are AWS::NoValue.
- * @throws Error that names the place and the intrinsic function if the emulator cannot find that function's value
+ * @throws Refusal that names the place and the intrinsic function if the emulator cannot find that function's value
  */
-export const evaluate = (value: unknown, place: Place, lookUp: LookUp): unknown => {
-  const result = evaluateAny(value, place, lookUp);
+export const evaluate = (value: unknown, place: Place, scope: Scope): unknown => {
+  try {
+    return evaluateAll(value, place, scope);
+  } catch (error) {
+    if (error instanceof UnknownValue) return scope.makeUp(error);
+    throw error;
+  }
+};
+
+/** Evaluates a value, but makes nothing up. @throws Refusal if the value depends on an unknown one */
+export const evaluateKnown = (value: unknown, place: Place, scope: Scope): unknown => {
+  const makeUp = (unknown: UnknownValue): never => {
+    throw unknown;
+  };
+  return evaluateAll(value, place, { ...scope, makeUp });
+};
+
+/** Whether a condition of the template is true. Nothing is made up for what it depends on. @throws Refusal */
+export const isTrue = (condition: unknown, place: Place, scope: Scope): boolean => {
+  const { Condition: name } = Object(condition) as { Condition?: unknown };
+  if (name !== undefined) return isTrue(own(scope.conditions, String(name)), place, scope);
+  const result = evaluateKnown(condition, place, scope);
+  if (typeof result === 'boolean') return result;
+  throw new Refusal(place.resource, `its ${place.path} depends on a malformed condition`);
+};
+
+const evaluateAll = (value: unknown, place: Place, scope: Scope): unknown => {
+  const result = evaluateAny(value, place, scope);
   // Look for {{resolve:...}} only after the intrinsic functions are evaluated: Fn::Join may assemble a dynamic
   // reference from parts.
   if (typeof result !== 'string' || !result.includes('{{resolve:')) return result;
-  const reason = `${place.path} has a dynamic reference ({{resolve:...}}), which only CloudFormation can look up`;
-  throw new Refusal(place.resource, reason, 'Give the property a literal value.');
+  const reason = 'has a dynamic reference ({{resolve:...}}), which only CloudFormation can look up';
+  throw new UnknownValue(place, reason, result.replaceAll(/\{\{|\}\}/g, ''));
 };
 
-const evaluateAny = (value: unknown, place: Place, lookUp: LookUp): unknown => {
-  const inside = (part: unknown, name: string) => evaluate(part, { ...place, path: `${place.path}.${name}` }, lookUp);
+const evaluateAny = (value: unknown, place: Place, scope: Scope): unknown => {
+  const inside = (part: unknown, name: string) => evaluate(part, { ...place, path: `${place.path}.${name}` }, scope);
   if (Array.isArray(value)) {
-    return value.map((part) => evaluate(part, place, lookUp)).filter((part) => part !== undefined);
+    return value.map((part) => evaluate(part, place, scope)).filter((part) => part !== undefined);
   }
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value);
   const [[name = '', argument] = []] = entries;
-  if (entries.length === 1 && /^(Ref$|Fn::)/.test(name)) return call(name, argument, place, lookUp);
+  if (entries.length === 1 && /^(Ref$|Fn::)/.test(name)) return call(name, argument, place, scope);
   return Object.fromEntries(
     entries.map(([key, part]) => [key, inside(part, key)]).filter(([, part]) => part !== undefined),
   );
@@ -89,26 +140,27 @@ const forms = {
   'Fn::Sub': '"text" or ["text", { variables }]',
 };
 
-const call = (name: string, argument: unknown, place: Place, lookUp: LookUp): unknown => {
+const call = (name: string, argument: unknown, place: Place, scope: Scope): unknown => {
   const malformed = () =>
-    new Refusal(place.resource, `${place.path} has a malformed ${name}`, `Write its value as ${own(forms, name)}.`);
+    new Refusal(place.resource, `its ${place.path} has a malformed ${name}`, `Write its value as ${own(forms, name)}.`);
   const text = (part: unknown): string => {
-    const result = evaluate(part, place, lookUp);
+    const result = evaluate(part, place, scope);
     if (typeof result === 'object' || result === undefined) throw malformed();
     return String(result);
   };
   const list = (part: unknown): unknown[] => {
-    const result = evaluate(part, place, lookUp);
+    const result = evaluate(part, place, scope);
     if (!Array.isArray(result)) throw malformed();
     return result;
   };
-  const [first, second] = Array.isArray(argument) ? (argument as unknown[]) : [argument];
+  const parts: unknown[] = [argument].flat();
+  const [first, second, third] = parts;
   switch (name) {
     case 'Ref':
-      return lookUp(text(argument), undefined, place);
+      return scope.lookUp(text(argument), undefined, place);
     case 'Fn::GetAtt': {
       const [logicalId, attribute] = Array.isArray(argument) ? argument.map(text) : text(argument).split(/\.(.*)/);
-      return lookUp(logicalId ?? '', attribute ?? '', place);
+      return scope.lookUp(logicalId ?? '', attribute ?? '', place);
     }
     case 'Fn::Join':
       return list(second).map(text).join(text(first));
@@ -125,14 +177,20 @@ const call = (name: string, argument: unknown, place: Place, lookUp: LookUp): un
         if (key.startsWith('!')) return `\${${key.slice(1)}}`;
         if (variables.has(key)) return text(variables.get(key));
         const [logicalId = '', attribute] = key.trim().split(/\.(.*)/);
-        return text(lookUp(logicalId, attribute, place));
+        return text(attribute === undefined ? { Ref: logicalId } : { 'Fn::GetAtt': [logicalId, attribute] });
       });
     }
+    case 'Fn::Equals':
+      return text(first) === text(second);
+    case 'Fn::Not':
+      return !isTrue(first, place, scope);
+    case 'Fn::And':
+      return parts.every((part) => isTrue(part, place, scope));
+    case 'Fn::Or':
+      return parts.some((part) => isTrue(part, place, scope));
+    case 'Fn::If':
+      return evaluate(isTrue({ Condition: first }, place, scope) ? second : third, place, scope);
     default:
-      throw new Refusal(
-        place.resource,
-        `${place.path} uses ${name}`,
-        'Use only Ref, Fn::GetAtt, Fn::Join, Fn::Select, Fn::Split and Fn::Sub, or a literal value.',
-      );
+      throw new UnknownValue(place, `uses ${name}`, name);
   }
 };

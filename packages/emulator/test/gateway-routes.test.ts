@@ -47,6 +47,14 @@ describe('the gateway selects the most specific route', () => {
   });
 });
 
+test('the gateway responds 501 for a route that is left out, and says why, without calling any function', async () => {
+  const { port, called, log } = await start({}, { routes: [{ routeKey: 'POST /orders', leftOut: 'Shop cannot run' }] });
+  const body = '{"message":"This route is not served here: Shop cannot run"}';
+  expect(await post(port, '{}')).toMatchObject({ status: 501, body });
+  expect(called).toEqual([]);
+  expect(log).toMatchObject([{ status: 501, error: 'Shop cannot run' }]);
+});
+
 describe('the path parameters of a request', () => {
   test.each<[target: string, routeKey: string, rawPath: string, expected: APIGatewayProxyEventV2['pathParameters']]>([
     ['/orders/1/items/2', 'GET /orders/{id}/items/{item}', '/orders/1/items/2', { id: '1', item: '2' }],

@@ -50,8 +50,9 @@ const headersOf = (operation: string, key = functionSpec.name) => ({
 });
 
 /** What the guard says to a request of a function with this role. The function's access key id is its name. */
-const check = (role: Statement[], headers: IncomingHttpHeaders, body: string) => {
-  const guard = makeGuard(new Map([[functionSpec.name, callerOf({ ...functionSpec, role })]]), 'own');
+const check = (role: Statement[], headers: IncomingHttpHeaders, body: string, boundary?: Statement[]) => {
+  const caller = callerOf({ ...functionSpec, role, ...(boundary && { boundary }) });
+  const guard = makeGuard(new Map([[functionSpec.name, caller]]), 'own');
   const checked = guard(headers);
   return typeof checked === 'function' ? checked(body) : checked;
 };
@@ -90,6 +91,17 @@ describe('a request to the emulated DynamoDB', () => {
     const why = 'with an explicit deny in an identity-based policy';
     const role = [all, deny('dynamodb:PutItem', orders)];
     expect(check(role, headersOf('PutItem'), JSON.stringify(Orders))).toEqual(refused('PutItem', orders, why));
+  });
+
+  // https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
+  test.each<[role: Statement[], boundary: Statement[], why: string | undefined]>([
+    [[all], [all], undefined],
+    [[all], [], 'because no permissions boundary allows the dynamodb:PutItem action'],
+    [[], [all], 'because no identity-based policy allows the dynamodb:PutItem action'],
+    [[], [all, deny('dynamodb:*', orders)], 'with an explicit deny in a permissions boundary'],
+  ])('with the policies %j and the permissions boundary %j is refused %s', (role, boundary, why) => {
+    const expected = why && refused('PutItem', orders, why);
+    expect(check(role, headersOf('PutItem'), JSON.stringify(Orders), boundary)).toEqual(expected);
   });
 
   test.each(['', 'nonsense', 'null', '{}', '{"TableName":1}', '{"RequestItems":null}'])(

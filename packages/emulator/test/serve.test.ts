@@ -200,13 +200,19 @@ test.each<[what: string, change: Partial<Stack>, reason: string]>([
 test('with leaveOut, serve and reload serve the rest of a stack, and leftOut says what is left out and why', async () => {
   const folder = await temporaryFolder();
   const withQueue = (name: string) =>
-    smallStack(folder, { functions: { One: returning('one') }, resources: { [name]: { Type: 'AWS::SQS::Queue' } } });
-  const emulator = await serve({ ...(await withQueue('Jobs')), store: { folder: `${folder}/data` }, leaveOut: true });
+    smallStack(folder, {
+      functions: { One: 'exports.handler = async () => process.env.NAME' },
+      resources: { [name]: { Type: 'AWS::SQS::Queue' }, Alarms: { Type: 'AWS::SNS::Topic' } },
+    });
+  const options = { store: { folder: `${folder}/data` }, leaveOut: true, environment: { One: { NAME: 'one' } } };
+  const emulator = await serve({ ...(await withQueue('Jobs')), ...options });
   onTestFinished(() => emulator.close());
   expect(await (await fetch(`${emulator.url}/One`)).text()).toBe('"one"');
+  expect(emulator.withoutEffect).toEqual(['Alarms (AWS::SNS::Topic)']);
   const reason = expect.stringContaining('only HTTP APIs');
   expect(emulator.leftOut).toEqual([{ resource: 'Jobs (AWS::SQS::Queue)', reason }]);
   await emulator.reload(await withQueue('Tasks'));
+  expect(await (await fetch(`${emulator.url}/One`)).text()).toBe('"one"');
   expect(emulator.leftOut).toEqual([{ resource: 'Tasks (AWS::SQS::Queue)', reason }]);
 });
 

@@ -1,4 +1,4 @@
-/** Tests what readTemplate leaves out with the option `leaveOut`, and what it refuses all the same. */
+/** Tests what readTemplate leaves out with the option `leaveOut`, and which routes then respond with 501. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of Fn::Sub
 import { describe, expect, test } from 'vitest';
 import { readTemplate } from '../template/read-template.ts';
@@ -58,25 +58,39 @@ describe('with leaveOut, readTemplate', () => {
     ]);
   });
 
-  test.each([
-    [{ Ref: 'Jobs' }, `https://sqs.${account.region}.amazonaws.com/${account.id}/Jobs`],
-    [{ 'Fn::GetAtt': ['Jobs', 'QueueUrl'] }, `https://sqs.${account.region}.amazonaws.com/${account.id}/Jobs`],
-    [{ 'Fn::Sub': 'to ${Jobs.Arn}' }, `to arn:aws:sqs:${account.region}:${account.id}:Jobs`],
-    [{ 'Fn::GetAtt': ['Jobs', 'QueueName'] }, 'Jobs'],
-  ])('gives functions a made-up value for %j', (value, expected) => {
-    const { functions, leftOut } = read({ Jobs }, { Shop: { Environment: { Variables: { QUEUE: value } } } });
-    expect(functions[0]?.environment).toEqual({ QUEUE: expected });
-    expect(leftOut).toEqual([queue]);
-  });
+  const queueUrl = `https://sqs.${account.region}.amazonaws.com/${account.id}/Jobs`;
 
   test.each([
-    [{ Ref: 'Alarms' }, `arn:aws:sns:${account.region}:${account.id}:Alarms`, 'Alarms (AWS::SNS::Topic)'],
-    [arnOf('Logs'), `arn:aws:logs:${account.region}:${account.id}:Logs`, 'Arn of Logs (AWS::Logs::LogGroup)'],
-    [{ Ref: 'Api' }, 'Api', 'Api (AWS::ApiGatewayV2::Api)'],
-  ])('also makes up the value of %j, and says so', (value, expected, name) => {
-    const { functions, leftOut } = read({}, { Shop: { Environment: { Variables: { VALUE: value } } } });
-    expect(functions[0]?.environment).toEqual({ VALUE: expected });
-    expect(leftOut).toEqual([{ resource: name, reason: 'only AWS knows its value' }]);
+    [{ Ref: 'Jobs' }, queueUrl, 'refers to Jobs (AWS::SQS::Queue), which is unknown here'],
+    [{ 'Fn::GetAtt': ['Jobs', 'QueueUrl'] }, queueUrl, 'refers to QueueUrl of Jobs (AWS::SQS::Queue), which'],
+    [{ 'Fn::Sub': 'to ${Jobs.Arn}' }, `to arn:aws:sqs:${account.region}:${account.id}:Jobs`, 'refers to Arn of Jobs ('],
+    [{ 'Fn::GetAtt': ['Jobs', 'QueueName'] }, 'Jobs', 'refers to QueueName of Jobs ('],
+    [
+      { Ref: 'Alarms' },
+      `arn:aws:sns:${account.region}:${account.id}:Alarms`,
+      'refers to Alarms (AWS::SNS::Topic), which',
+    ],
+    [arnOf('Logs'), `arn:aws:logs:${account.region}:${account.id}:Logs`, 'refers to Arn of Logs (AWS::Logs::LogGroup)'],
+    [{ Ref: 'Pool' }, `${account.region}_Pool`, 'refers to Pool (AWS::Cognito::UserPool), which'],
+    [{ Ref: 'Api' }, 'Api', 'refers to Api (AWS::ApiGatewayV2::Api), which'],
+    [{ Ref: 'nothing' }, 'nothing', 'refers to nothing, which'],
+    [{ Ref: 'FromSsm' }, 'FromSsm', 'refers to the parameter FromSsm, which has no default value'],
+    [{ 'Fn::Join': ['', ['to ', { 'Fn::ImportValue': 'a' }]] }, 'to Fn::ImportValue', 'uses Fn::ImportValue'],
+    [
+      '-{{resolve:ssm:key}}',
+      '-resolve:ssm:key',
+      'has a dynamic reference ({{resolve:...}}), which only CloudFormation',
+    ],
+  ])('makes up the value of the variable %j, and says so', (value, expected, reason) => {
+    const { functions, leftOut } = read({ Jobs }, { Shop: { Environment: { Variables: { NAME: value } } } });
+    expect(functions[0]?.environment).toEqual({ NAME: expected });
+    expect(leftOut).toEqual([
+      queue,
+      {
+        resource: 'Environment.Variables.NAME of Shop (AWS::Lambda::Function)',
+        reason: expect.stringContaining(`it ${reason}`),
+      },
+    ]);
   });
 
   test('leaves out resources that would invoke a function without the API', () => {
@@ -85,39 +99,105 @@ describe('with leaveOut, readTemplate', () => {
     expect(leftOut).toEqual([{ resource: 'Added (AWS::SNS::Subscription)', reason }]);
   });
 
-  const cannotRun: [properties: object, roleProperties: object, reason: string][] = [
-    [{ VpcConfig: {} }, {}, 'its VpcConfig is not supported'],
-    [{ Runtime: 'python3.13' }, {}, 'its Runtime "python3.13" is not supported'],
-    [{}, { ManagedPolicyArns: ['arn:theirs'] }, 'its managed policy arn:theirs is unknown here'],
-  ];
-
-  test.each(cannotRun)('leaves out a function that no route needs and that cannot run here: %j %j', (...row) => {
-    const [properties, roleProperties, reason] = row;
-    const { functions, leftOut } = read(worker(properties, roleProperties));
+  test.each<[change: string, properties: object, part: string, reason: string]>([
+    ['Shop', { VpcConfig: {} }, 'VpcConfig of Shop (AWS::Lambda::Function)', 'this machine is not in that network'],
+    [
+      'Shop',
+      { Role: 'arn:aws:iam::1:role/theirs' },
+      'Role arn:aws:iam::1:role/theirs of Shop (',
+      'its policies are not',
+    ],
+    [
+      'ShopRole',
+      { ManagedPolicyArns: ['arn:theirs'] },
+      'arn:theirs of ShopRole (AWS::IAM::Role)',
+      'it is unknown here',
+    ],
+    [
+      'ShopRole',
+      { PermissionsBoundary: 'arn:theirs' },
+      'PermissionsBoundary arn:theirs of ShopRole (',
+      'it is unknown',
+    ],
+  ])('serves the function Shop if %s has %j, and says what has no effect', (id, properties, part, reason) => {
+    const { functions, leftOut, api } = read({}, { [id]: properties });
     expect(functions.map(({ name }) => name)).toEqual(['Shop', 'the-guard']);
-    expect(leftOut).toEqual([{ resource: 'Worker (AWS::Lambda::Function)', reason: expect.stringContaining(reason) }]);
+    expect(api).toEqual(read({}).api);
+    expect(leftOut).toEqual([{ resource: expect.stringContaining(part), reason: expect.stringContaining(reason) }]);
   });
 
-  test.each(['Shop', 'Guard'])('refuses the function %s, which a route needs, if it cannot run here', (id) => {
-    for (const [properties, roleProperties, reason] of cannotRun) {
-      const changed = { [id]: properties, [`${id}Role`]: roleProperties };
-      expect(() => read({}, changed)).toThrow(`${reason}`);
-    }
+  test('gives a function with a role from elsewhere no permissions', () => {
+    const { functions } = read({}, { Shop: { Role: 'arn:aws:iam::1:role/path/theirs' } });
+    expect(functions[0]).toMatchObject({ role: [], roleName: 'theirs' });
+  });
+
+  const shopOnly = [['GET /orders/{id}', 'ANY /{proxy+}'], ['the-guard']] as const;
+  const guardOnly = [['GET /orders/{id}'], ['Shop']] as const;
+  const routesOnly = [shopOnly[0], ['Shop', 'the-guard']] as const;
+  const withCondition = { PolicyDocument: policy({ Effect: 'Allow', Action: '*', Resource: '*', Condition: {} }) };
+  type Left = readonly [routes: readonly string[], functions: readonly string[]];
+
+  test.each<[id: string, properties: object, reason: string, left: Left]>([
+    ['Shop', { Runtime: 'python3.13' }, 'its Runtime "python3.13" is not supported', shopOnly],
+    ['Shop', { ImageConfig: {} }, 'its ImageConfig is not supported: container images do not run here', shopOnly],
+    ['ShopRole', { Unknown: 1 }, 'its Unknown is not supported', shopOnly],
+    ['ShopRole', { AssumeRolePolicyDocument: {} }, 'its AssumeRolePolicyDocument does not let', shopOnly],
+    ['ShopPolicy', withCondition, 'its PolicyDocument.Statement.0.Condition is not supported', shopOnly],
+    ['Guard', { Runtime: 'python3.13' }, 'its Runtime "python3.13" is not supported', guardOnly],
+    [
+      'GuardAuthorizer',
+      { AuthorizerType: 'JWKS' },
+      'its AuthorizerType is "JWKS"',
+      [['GET /orders/{id}'], routesOnly[1]],
+    ],
+    ['ShopIntegration', { IntegrationType: 'HTTP_PROXY' }, 'its IntegrationType is "HTTP_PROXY"', routesOnly],
+    ['ShopIntegration', { RequestParameters: {} }, 'its RequestParameters is not supported', routesOnly],
+    ['ShopLive', { RoutingConfig: {} }, 'its RoutingConfig is not supported', routesOnly],
+    ['GetOrder', { Unknown: 1 }, 'its Unknown is not supported', [['GET /orders/{id}'], routesOnly[1]]],
+  ])('leaves out the routes that need %s with %j, and says why', (id, properties, reason, [routeKeys, functions]) => {
+    const { api, leftOut, ...others } = read({}, { [id]: properties });
+    const why = new RegExp(`^${id} \\(AWS::\\w+::\\w+\\) cannot be served here: `);
+    const left = api.routes.filter((route) => route.leftOut !== undefined);
+    expect(left).toEqual(routeKeys.map((routeKey) => ({ routeKey, leftOut: expect.stringMatching(why) })));
+    expect(left.map((route) => route.leftOut)).toEqual(routeKeys.map(() => expect.stringContaining(reason)));
+    expect(others.functions.map(({ name }) => name)).toEqual(functions);
+    expect(leftOut[0]?.reason).toContain(reason);
+    const listed = leftOut.map(({ resource }) => resource.split(' ')[0]);
+    expect(listed).toEqual(expect.arrayContaining([id, ...(routeKeys.length > 0 ? ['GetOrder'] : [])]));
+  });
+
+  test('leaves out a function that no route needs and that cannot run here', () => {
+    const { functions, leftOut } = read(worker({ Runtime: 'python3.13' }));
+    expect(functions.map(({ name }) => name)).toEqual(['Shop', 'the-guard']);
+    const reason = expect.stringContaining('its Runtime "python3.13" is not supported');
+    expect(leftOut).toEqual([{ resource: 'Worker (AWS::Lambda::Function)', reason }]);
+  });
+
+  test('leaves out a table with a resource policy, and a second API with its parts', () => {
+    const Other = resource('AWS::ApiGatewayV2::Api', { ProtocolType: 'WEBSOCKET' });
+    const ofOther = { ApiId: { Ref: 'Other' } };
+    const { tables, api, leftOut } = read(
+      {
+        Other,
+        OtherRoute: resource('AWS::ApiGatewayV2::Route', { ...ofOther, RouteKey: '$connect' }),
+        OtherStage: resource('AWS::ApiGatewayV2::Stage', { ...ofOther, StageName: 'v1' }),
+      },
+      { Orders: { ResourcePolicy: {} } },
+    );
+    expect(tables.map(({ TableName }) => TableName)).toEqual(['items']);
+    expect(api).toEqual(read({}).api);
+    expect(leftOut.map(({ resource }) => resource.split(' ')[0])).toEqual([
+      'Orders',
+      'Other',
+      'OtherRoute',
+      'OtherStage',
+    ]);
   });
 
   test.each([
-    ['Orders', { ResourcePolicy: {} }, 'its ResourcePolicy is not supported'],
-    ['ShopRole', { Unknown: 1 }, 'ShopRole (AWS::IAM::Role) cannot be served here: its Unknown is not supported'],
-    ['GuardRole', { Unknown: 1 }, 'GuardRole (AWS::IAM::Role) cannot be served here: its Unknown is not supported'],
-    ['ShopIntegration', { IntegrationSubtype: 'SQS-SendMessage' }, 'its IntegrationSubtype is not supported'],
-    ['Shop', { Environment: { Variables: { POOL: arnOf('Pool') } } }, 'User pools are not emulated'],
-    ['Shop', { Environment: { Variables: { NAME: { Ref: 'nothing' } } } }, 'refers to nothing, which is unknown here'],
-  ])('refuses %s with %j', (id, properties, reason) => {
+    ['Stage', { StageVariables: {} }, 'its StageVariables is not supported'],
+    ['Api', { ProtocolType: 'WEBSOCKET' }, 'The template has no AWS::ApiGatewayV2::Api that can be served.'],
+  ])('refuses %s with %j, without which nothing is left', (id, properties, reason) => {
     expect(() => read({}, { [id]: properties })).toThrow(reason);
-  });
-
-  test('refuses a role with a Condition, if a function that a route needs has it', () => {
-    const conditional = { ShopRole: { ...role({}), Condition: 'Always' } };
-    expect(() => read(conditional)).toThrow('ShopRole (AWS::IAM::Role) cannot be served here: the condition Always');
   });
 });

@@ -79,12 +79,12 @@ describe('readTemplate', () => {
   test("reads the statements about DynamoDB in all policies of a function's role", () => {
     expect(read().functions[0]?.role).toEqual([
       { effect: 'Deny', actions: ['dynamodb:Scan'], resources: ['*'] },
+      { effect: 'Allow', actions: ['dynamodb:GetItem'], resources: [tableArn(account, 'items')] },
       {
         effect: 'Allow',
         actions: ['dynamodb:GetItem', 'dynamodb:Query'],
         resources: [tableArn(account, 'Orders'), `${tableArn(account, 'Orders')}/index/*`],
       },
-      { effect: 'Allow', actions: ['dynamodb:GetItem'], resources: [tableArn(account, 'items')] },
     ]);
   });
 
@@ -93,6 +93,59 @@ describe('readTemplate', () => {
     const { functions } = readWith('ShopPolicy', { PolicyDocument: { Statement } });
     const actions = ['s3:GetObject', action];
     expect(functions[0]?.role).toContainEqual({ effect: 'Allow', actions, resources: ['*'] });
+  });
+
+  test.each([
+    ['arn:aws:iam::aws:policy/AmazonDynamoDBFullAccess', ['dynamodb:*'], ['*']],
+    [{ Ref: 'ReadItems' }, ['dynamodb:GetItem'], [tableArn(account, 'items')]],
+    ['arn:aws:iam::aws:policy/AWSXRayDaemonWriteAccess'],
+  ])('reads the permissions boundary %j, and that it allows %j on %j', (PermissionsBoundary, actions?, resources?) => {
+    const { functions } = readWith('ShopRole', { PermissionsBoundary });
+    expect(functions[0]?.boundary).toEqual(actions ? [{ effect: 'Allow', actions, resources }] : []);
+    expect(functions[1]).not.toHaveProperty('boundary');
+  });
+
+  test.each<[Condition: string, exists: boolean]>([
+    ['Always', true],
+    ['Never', false],
+  ])('reads a table with the condition %s: whether it exists is %s', (Condition, exists) => {
+    const { tables } = read((resources) => {
+      resources['More'] = { ...resource('AWS::DynamoDB::Table'), Condition };
+    });
+    expect(tables.some(({ TableName }) => TableName === 'More')).toBe(exists);
+  });
+
+  test('evaluates Fn::If in a property', () => {
+    const If = (...parts: unknown[]) => ({ 'Fn::If': parts });
+    const variables = { A: If('Always', 'yes', 'no'), B: If('Never', { Ref: 'Pool' }, { Ref: 'Orders' }) };
+    const { functions } = readWith('Shop', { Environment: { Variables: variables } });
+    expect(functions[0]?.environment).toEqual({ A: 'yes', B: 'Orders' });
+  });
+
+  test('replaces variables of a function by those in the option environment, which may be unknown in the template', () => {
+    const template = ordersTemplate(({ Shop }) => {
+      Object.assign(Shop?.Properties ?? {}, {
+        Environment: { Variables: { TOPIC: { Ref: 'Alarms' }, OTHER: 'same' } },
+      });
+    });
+    const { functions } = readTemplate(template, '/assets', { environment: { Shop: { TOPIC: 'mine', NEW: 'too' } } });
+    expect(functions[0]?.environment).toEqual({ TOPIC: 'mine', OTHER: 'same', NEW: 'too' });
+    expect(functions[1]?.environment).toEqual({});
+  });
+
+  test('refuses the option environment if the stack has no function of that name', () => {
+    const options = { environment: { Guard: {} } };
+    expect(() => readTemplate(ordersTemplate(), '/assets', options)).toThrow(
+      'The option environment names Guard, but the functions of the stack are Shop, the-guard.',
+    );
+  });
+
+  test('names what has no effect', () => {
+    expect(read().withoutEffect).toEqual([
+      'Logs (AWS::Logs::LogGroup)',
+      'Alarms (AWS::SNS::Topic)',
+      'Pool (AWS::Cognito::UserPool)',
+    ]);
   });
 
   test('reads tables with their indexes', () => {
@@ -133,7 +186,8 @@ describe('readTemplate', () => {
     ['AWS::ApiGatewayV2::DomainName', { DomainName: 'api.shop.example' }],
     ['AWS::ApiGatewayV2::ApiMapping', { ApiId: { Ref: 'Api' }, Stage: { Ref: 'Stage' } }],
   ])('ignores a resource of the type %s with the properties %j', (Type, Properties) => {
-    expect(read((resources) => Object.assign(resources, { Other: { Type, Properties } }))).toEqual(read());
+    const changed = read((resources) => Object.assign(resources, { Other: { Type, Properties } }));
+    expect({ ...changed, withoutEffect: [] }).toEqual({ ...read(), withoutEffect: [] });
   });
 
   test('ignores each property and each attribute that is listed as without effect', () => {

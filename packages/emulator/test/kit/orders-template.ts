@@ -156,7 +156,12 @@ const original = {
     FromSsm: { Type: 'AWS::SSM::Parameter::Value<String>', Default: '/shop/name' },
     Origins: { Type: 'CommaDelimitedList', Default: 'https://shop.example, https://www.shop.example' },
   },
-  Conditions: { Always: { 'Fn::Equals': ['a', 'a'] } },
+  Conditions: {
+    Always: { 'Fn::Equals': [{ Ref: 'Seconds' }, 7] },
+    Never: { 'Fn::Not': [{ 'Fn::Or': [{ Condition: 'Always' }, { 'Fn::Equals': ['a', 'b'] }] }] },
+    Unclear: { 'Fn::And': [{ Condition: 'Always' }, { 'Fn::Equals': [{ Ref: 'NoDefault' }, 'a'] }] },
+    Malformed: { Ref: 'Seconds' },
+  },
   Resources: {
     ...api,
     ...functions,
