@@ -536,10 +536,17 @@ const byFile: Record<string, Row[]> = {
       "A variable in the template takes another role's credentials.",
     ],
   ],
+  'packages/emulator/template/other-types.ts': [
+    [
+      'by.every(({ user }) => providers.has(user))',
+      'by.some(({ user }) => providers.has(user))',
+      'A function that a custom resource uses, too, is not served.',
+    ],
+  ],
   'packages/emulator/template/resources.ts': [
     [
-      'const { resource, path, madeUp, reason } = unknown;',
-      'const { resource, path, madeUp, reason } = unknown; if (path) return madeUp;',
+      'const { path, madeUp, reason } = unknown;',
+      'const { path, madeUp, reason } = unknown; if (path) return madeUp;',
       'A function gets a made-up ARN in silence.',
     ],
     [

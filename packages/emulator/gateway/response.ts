@@ -33,8 +33,7 @@ export const responses = {
 };
 
 /** The response of a route that the emulator leaves out. AWS has no such response. */
-export const notServed = (reason: string): HttpResponse =>
-  gatewayResponse(501, `This route is not served here: ${reason}`);
+export const notServed = (reason: string): HttpResponse => gatewayResponse(501, reason);
 
 /** Thrown if the gateway itself responds, instead of a function. The message goes to the access log. */
 export class Refused extends Error {

@@ -58,7 +58,7 @@ export const readApi = (resources: Resources): ApiSpec => {
   const api = firstOf(resources, 'AWS::ApiGatewayV2::Api', 'Add an HTTP API (in CDK: HttpApi).', (each) =>
     each.mustBe('ProtocolType', ['HTTP'], 'Use an HTTP API (in CDK: HttpApi).'),
   );
-  resources.readAll(partsOfApi, (part) => part.mustBe('ApiId', [api.logicalId], 'Define the API in the same stack.'));
+  resources.readAll(partsOfApi, (part) => part.mustBe('ApiId', [api.logicalId]));
   const stage = firstOf(resources, 'AWS::ApiGatewayV2::Stage', addStage, (each) => {
     each.mustBe('StageName', ['$default'], addStage);
     each.mustBe('AutoDeploy', [true], 'Set it to true (in CDK: autoDeploy).');

@@ -6,8 +6,11 @@ import { type Named, named, own, Refusal, type Template, type TemplateResource }
  * of one of these types only with `leaveOut`, and then gets a made-up value.
  */
 export const withoutEffect: ReadonlySet<string> = new Set([
+  'AWS::ApplicationAutoScaling::ScalableTarget',
+  'AWS::ApplicationAutoScaling::ScalingPolicy',
   'AWS::Budgets::Budget',
   'AWS::CDK::Metadata',
+  'AWS::CertificateManager::Certificate',
   'AWS::CloudWatch::Alarm',
   'AWS::CloudWatch::CompositeAlarm',
   'AWS::CloudWatch::Dashboard',
@@ -18,17 +21,23 @@ export const withoutEffect: ReadonlySet<string> = new Set([
   'AWS::Cognito::UserPoolClient',
   'AWS::Cognito::UserPoolDomain',
   'AWS::Cognito::UserPoolResourceServer',
+  'AWS::KMS::Alias',
+  'AWS::KMS::Key',
+  'AWS::Lambda::CodeSigningConfig',
   'AWS::Lambda::EventInvokeConfig',
   'AWS::Logs::LogGroup',
   'AWS::Logs::LogStream',
   'AWS::Logs::MetricFilter',
   'AWS::Logs::QueryDefinition',
+  'AWS::Logs::ResourcePolicy',
+  'AWS::Route53::HostedZone',
   'AWS::Route53::RecordSet',
   // An SNS topic has no effect, because nothing sends to it here: functions get at most a made-up ARN, no alarm goes
   // off, nothing is rolled out, and no function is invoked asynchronously.
   'AWS::SNS::Subscription',
   'AWS::SNS::Topic',
   'AWS::SNS::TopicPolicy',
+  'AWS::SSM::Parameter',
 ]);
 
 /**
@@ -40,11 +49,13 @@ export const invokers: Record<string, string> = {
   'AWS::Cognito::UserPool': 'LambdaConfig',
   'AWS::SNS::Subscription': 'Endpoint',
   'AWS::SNS::Topic': 'Subscription',
+  'Custom::S3BucketNotifications': 'NotificationConfiguration',
   // Alarms and CodeDeploy may refer to functions, too, but are not listed: in the emulator, no alarm goes off and
   // nothing is rolled out, so they would never invoke a function.
 };
 
-export const hasNoEffect = (type: string): boolean => withoutEffect.has(type);
+export const hasNoEffect = (type: string): boolean =>
+  withoutEffect.has(type) || /^(Custom::|AWS::CloudFormation::CustomResource$)/.test(type);
 
 export const onlyFromApi = 'functions get events from the HTTP API only';
 
@@ -53,16 +64,44 @@ export const invokeInstead = 'To try the function, hand it such an event with `i
 /** Finds, in the JSON text of a property, the logical ids to which its intrinsic functions refer. */
 const referredIds = /(?<="Ref":"|"Fn::GetAtt":\[?"|\$\{)\w+/g;
 
+const idsIn = (value: unknown): string[] => JSON.stringify(value ?? '').match(referredIds) ?? [];
+
+/** The functions that only a deployment uses: the providers of custom resources, and what only such functions use. */
+export const providersOf = ({ Resources: resources }: Template): ReadonlySet<string> => {
+  const deployment = '';
+  const uses = Object.entries(resources).flatMap(([user, { Type, Properties }]) => {
+    const { ServiceToken, ...others } = Properties ?? {};
+    const isUse =
+      !/^(AWS::IAM::.*|AWS::Lambda::Permission|Custom::LogRetention)$/.test(Type) && !withoutEffect.has(Type);
+    return [
+      ...idsIn(ServiceToken).map((used) => ({ used, user: deployment })),
+      ...idsIn(isUse ? others : {}).map((used) => ({ used, user })),
+    ];
+  });
+  const providers = new Set([deployment]);
+  for (let size = 0; size < providers.size; ) {
+    size = providers.size;
+    for (const [used, by] of Map.groupBy(uses, (each) => each.used)) {
+      const isFunction = own(resources, used)?.Type === 'AWS::Lambda::Function';
+      if (isFunction && by.every(({ user }) => providers.has(user))) providers.add(used);
+    }
+  }
+  return providers;
+};
+
 /**
  * Refuses a resource that has no effect in the emulator, but that would invoke a function of the template on AWS.
  */
-export const checkInvoker = (resource: Named, { Type, Properties }: TemplateResource, template: Template) => {
+export const invokedBy = (
+  resource: Named,
+  { Type, Properties }: TemplateResource,
+  template: Template,
+): Refusal | undefined => {
   const property = own(Properties, own(invokers, Type) ?? '');
-  const invoked = (JSON.stringify(property ?? '').match(referredIds) ?? [])
+  const invoked = idsIn(property)
     .map((name) => ({ logicalId: name, type: own(template.Resources, name)?.Type ?? '' }))
     .find((referred) => referred.type.startsWith('AWS::Lambda::'));
-  if (invoked === undefined) return [];
-  return [new Refusal(resource, `it would invoke ${named(invoked)}, and ${onlyFromApi}`, invokeInstead)];
+  return invoked && new Refusal(resource, `it would invoke ${named(invoked)}, and ${onlyFromApi}`, invokeInstead);
 };
 
 /**

@@ -1,5 +1,5 @@
 import type { Account, LeftOut } from '../served-stack.ts';
-import { checkInvoker, hasNoEffect, refusedTypes, unknownType } from './other-types.ts';
+import { hasNoEffect, invokedBy, providersOf, refusedTypes, unknownType } from './other-types.ts';
 import { makeLookUp } from './references.ts';
 import { type ReadProperty, type ServedType, served } from './resource-types.ts';
 import {
@@ -12,7 +12,6 @@ import {
   type Scope,
   type Template,
   type TemplateResource,
-  type UnknownValue,
 } from './template.ts';
 
 /** The resources of a template: those that the emulator serves, and the reasons why it leaves out others. */
@@ -39,10 +38,15 @@ export class Resources {
     this.scope = {
       lookUp: makeLookUp(template, account, find),
       conditions: template.Conditions ?? {},
-      makeUp: (unknown) => this.#makeUp(unknown),
+      makeUp: (unknown) => {
+        const { path, madeUp, reason } = unknown;
+        this.leaveOutPart(path, `${reason.replace(`its ${path}`, 'it')}, so its value is made up`, unknown);
+        return madeUp;
+      },
     };
+    const providers = providersOf(template);
     for (const [logicalId, resource] of Object.entries(template.Resources))
-      this.#read({ logicalId, type: resource.Type }, resource, template);
+      this.#read({ logicalId, type: resource.Type }, resource, template, providers);
   }
 
   get leftOut(): LeftOut[] {
@@ -60,22 +64,20 @@ export class Resources {
   }
 
   /**
-   * Reads the resources of a type. Leaves out those that are refused. @param otherwise returns why, and what to do
-   * instead, if not the refusal's own reason and nothing
+   * Reads the resources of some types, and leaves out those that are refused.
+   * @param otherwise returns what takes the place of a resource that is left out
    */
   readAll<T extends ServedType, Result>(
     types: T[],
     read: (resource: Resource<T>) => Result,
-    otherwise?: (resource: Resource<T>, refusal: Refusal) => Result[],
+    otherwise: (resource: Resource<T>, refusal: Refusal) => Result[] = () => [],
   ): Result[] {
     return this.ofType(...types).flatMap((resource) => {
       try {
         this.mustServe(resource);
         return [read(resource)];
       } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        this.leaveOut(resource, error);
-        return otherwise?.(resource, error) ?? [];
+        return otherwise(resource, this.leaveOut(resource, error));
       }
     });
   }
@@ -86,50 +88,43 @@ export class Resources {
     if (refusal !== undefined) throw refusal;
   }
 
-  /** Leaves out a resource: it is refused itself, or it needs another one that is. */
-  leaveOut(resource: Named, refusal: Refusal): void {
-    if (!this.#refusals.has(resource.logicalId)) this.#refusals.set(resource.logicalId, refusal);
-    this.#add(named(refusal.resource), refusal.reason, refusal);
-    if (refusal.resource.logicalId !== resource.logicalId) this.#add(named(resource), refusal.summary, refusal);
+  /** Leaves out a resource: it is refused itself, or it needs another one that is. @throws `error` if not a Refusal */
+  leaveOut(resource: Named, error: unknown): Refusal {
+    if (!(error instanceof Refusal)) throw error;
+    if (!this.#refusals.has(resource.logicalId)) this.#refusals.set(resource.logicalId, error);
+    this.#list(named(error.resource), error.reason, error);
+    // What else needs it is listed only if somebody may call it.
+    const isCallable = /::(Function|Route)$/.test(resource.type);
+    if (isCallable) this.#list(named(resource), error.summary, error);
+    return error;
   }
 
   /** Leaves out a part of a resource, and serves the rest of it. */
-  leaveOutPart(part: string, refusal: Refusal): void {
-    this.#add(`${part} of ${named(refusal.resource)}`, refusal.reason, refusal);
+  leaveOutPart(part: string, reason: string, refusal: Refusal): void {
+    this.#list(`${part} of ${named(refusal.resource)}`, reason, refusal);
   }
 
-  #makeUp(unknown: UnknownValue): string {
-    const { resource, path, madeUp, reason } = unknown;
-    this.#add(
-      `${path} of ${named(resource)}`,
-      `${reason.replace(`its ${path}`, 'it')}, so its value is made up`,
-      unknown,
-    );
-    return madeUp;
-  }
-
-  #add(name: string, reason: string, { message }: Refusal): void {
+  #list(name: string, reason: string, { message }: Refusal): void {
     this.#messages.add(message);
     if (!this.#leftOut.has(name)) this.#leftOut.set(name, reason);
   }
 
-  #read(resource: Named, templateResource: TemplateResource, template: Template): void {
+  #read(resource: Named, templateResource: TemplateResource, template: Template, providers: ReadonlySet<string>): void {
+    const { logicalId, type } = resource;
     const { Properties = {}, Condition } = templateResource;
-    for (const refusal of checkInvoker(resource, templateResource, template)) this.leaveOut(resource, refusal);
-    if (hasNoEffect(resource.type)) {
+    if (hasNoEffect(type) || providers.has(logicalId)) {
+      const invoked = invokedBy(resource, templateResource, template);
+      if (invoked !== undefined) this.leaveOut(resource, invoked);
       // The CDK adds AWS::CDK::Metadata to each stack; nobody needs to hear of that.
-      const isListed = !this.#refusals.has(resource.logicalId) && resource.type !== 'AWS::CDK::Metadata';
-      if (isListed) this.withoutEffect.push(named(resource));
+      else if (type !== 'AWS::CDK::Metadata') this.withoutEffect.push(named(resource));
       return;
     }
     try {
       if (Condition !== undefined && !isTrue({ Condition }, { resource, path: 'Condition' }, this.scope)) return;
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
       this.leaveOut(resource, error);
     }
     for (const refusal of check(resource, templateResource)) this.leaveOut(resource, refusal);
-    const { logicalId, type } = resource;
     if (isServed(type)) this.#resources.push(new Resource(logicalId, type, Properties, this));
   }
 }
@@ -269,7 +264,7 @@ export class Resource<T extends ServedType = ServedType> {
 
   /** Leaves out a part of this resource, and serves the rest. */
   leaveOut(part: string, reason: string): void {
-    this.#resources.leaveOutPart(part, this.refuse(reason));
+    this.#resources.leaveOutPart(part, reason, this.refuse(`its ${part} is not supported: ${reason}`));
   }
 
   /** An error for a value that AWS or the emulator does not accept. `path` names the value. */

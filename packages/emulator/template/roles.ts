@@ -82,7 +82,8 @@ export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: R
   const arns = role.list('ManagedPolicyArns').map(String);
   const managed = arns.flatMap((each) => {
     const statements = readManaged(each, resources);
-    if (statements === undefined) role.leaveOut(each, `it is unknown here, so what it says has no effect ${inStore}`);
+    if (statements === undefined)
+      role.leaveOut(`managed policy ${each}`, `it is unknown here, so what it says has no effect ${inStore}`);
     return statements ?? [];
   });
   const attached = resources

@@ -110,7 +110,7 @@ describe('with leaveOut, readTemplate', () => {
     [
       'ShopRole',
       { ManagedPolicyArns: ['arn:theirs'] },
-      'arn:theirs of ShopRole (AWS::IAM::Role)',
+      'managed policy arn:theirs of ShopRole (',
       'it is unknown here',
     ],
     [

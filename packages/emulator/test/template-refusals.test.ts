@@ -224,9 +224,18 @@ const roles: Row[] = [
   ...[trust({ ...trusted('Allow'), ...onlyIf }), trust(trusted('Allow'), { ...trusted('Deny'), ...onlyIf })].map(
     (change): Row => ['ShopRole', change, 'a Condition in its AssumeRolePolicyDocument decides whether Lambda may'],
   ),
-  ['ShopRole', { ManagedPolicyArns: ['arn:theirs'] }, 'it is unknown here, so what it says has no effect'],
-  ['ShopRole', { PermissionsBoundary: 'arn:theirs' }, 'it is unknown here, so it limits nothing'],
-  ['Shop', { Role: 'arn:theirs' }, 'its policies are not in the template, so it allows nothing'],
+  ['Shop', { VpcConfig: {} }, 'its VpcConfig is not supported: this machine is not in that network'],
+  [
+    'ShopRole',
+    { ManagedPolicyArns: ['arn:theirs'] },
+    'its managed policy arn:theirs is not supported: it is unknown here',
+  ],
+  [
+    'ShopRole',
+    { PermissionsBoundary: 'arn:theirs' },
+    'its PermissionsBoundary arn:theirs is not supported: it is unknown here',
+  ],
+  ['Shop', { Role: 'arn:theirs' }, 'its Role arn:theirs is not supported: its policies are not in the template'],
 ];
 
 const secondRoute = { ApiId: 'Api', RouteKey: 'GET /orders/{number}', Target: 'integrations/ShopIntegration' };

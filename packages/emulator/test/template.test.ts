@@ -140,6 +140,45 @@ describe('readTemplate', () => {
     );
   });
 
+  const provider = (properties: object = {}) =>
+    resource('AWS::Lambda::Function', { Runtime: 'python3.13', ...properties });
+  const custom = (functionId: string, properties: object = {}) =>
+    resource('Custom::LogRetention', { ServiceToken: arnOf(functionId), ...properties });
+
+  test('serves no function that only custom resources use', () => {
+    const { withoutEffect, ...others } = read((resources) =>
+      Object.assign(resources, {
+        Retention: custom('Framework', { LogGroupName: { Ref: 'Shop' } }),
+        Framework: provider({ Environment: { Variables: { ON_EVENT: arnOf('OnEvent') } } }),
+        OnEvent: provider(),
+        OnEventPolicy: resource('AWS::IAM::Policy', { Roles: [], PolicyDocument: { Statement: arnOf('OnEvent') } }),
+        Created: resource('AWS::CloudFormation::CustomResource', { ServiceToken: { Ref: 'Topic' } }),
+      }),
+    );
+    const { withoutEffect: before, ...same } = read();
+    expect(others).toEqual(same);
+    expect(withoutEffect).toEqual([
+      ...before,
+      'Retention (Custom::LogRetention)',
+      'Framework (AWS::Lambda::Function)',
+      'OnEvent (AWS::Lambda::Function)',
+      'Created (AWS::CloudFormation::CustomResource)',
+    ]);
+  });
+
+  test.each([
+    ['Shop', { Retention: custom('Shop') }],
+    ['Worker', { Worker: provider(), Retention: custom('Other', { Handler: arnOf('Worker') }) }],
+    ['Worker', { Worker: provider() }],
+  ])('serves the function %s, which not only custom resources use', (id, resources) => {
+    const { withoutEffect } = readTemplate(
+      ordersTemplate((all) => Object.assign(all, resources)),
+      '/assets',
+      { leaveOut: true },
+    );
+    expect(withoutEffect).not.toContain(`${id} (AWS::Lambda::Function)`);
+  });
+
   test('names what has no effect', () => {
     expect(read().withoutEffect).toEqual([
       'Logs (AWS::Logs::LogGroup)',
