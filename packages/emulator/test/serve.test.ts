@@ -1,6 +1,6 @@
 /** Tests the options of serve(), and `reload`. foreign-stack.e2e.ts sends requests to an API that serve() starts. */
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -92,11 +92,13 @@ const stacks = {
   Open: ofStack('aws://unknown-account/unknown-region', 'own.json'),
   Other: ofStack('aws://210987654321/eu-central-1', 'other.json'),
   Assets: { type: 'cdk:asset-manifest' },
+  Stage: { type: 'cdk:cloud-assembly', properties: { directoryName: 'stage' } },
 };
 
 test.each<[stacks: (keyof typeof stacks)[], expected: Account]>([
   [['Own', 'Assets'], account],
   [['Other', 'Own'], account],
+  [['Other', 'Stage'], account],
   [['Open'], defaultAccount],
   [['Assets'], defaultAccount],
 ])('with %j in the manifest, a stack runs in the account and region %j', async (names, expected) => {
@@ -114,6 +116,9 @@ test.each<[stacks: (keyof typeof stacks)[], expected: Account]>([
   await writeFile(`${folder}/other.json`, '{}');
   const artifacts = Object.fromEntries(names.map((name) => [name, stacks[name]]));
   await writeFile(`${folder}/manifest.json`, JSON.stringify({ artifacts }));
+  await mkdir(`${folder}/stage`);
+  const ofStage = { Own: ofStack(stacks.Own.environment, '../own.json') };
+  await writeFile(`${folder}/stage/manifest.json`, JSON.stringify({ artifacts: ofStage }));
   const { url, close } = await serve({ ...stack, store: { folder: `${folder}/data` } });
   onTestFinished(close);
   const { id, region } = expected;
