@@ -14,6 +14,7 @@ export const apiTypes = {
       'FailOnWarnings',
       'IpAddressType',
       'Name',
+      'RouteSelectionExpression',
       'Tags',
       'Version',
     ],
