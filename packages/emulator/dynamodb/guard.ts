@@ -13,7 +13,7 @@ export type Guard = (headers: IncomingHttpHeaders) => Refusal | BodyGuard;
 type BodyGuard = (body: string) => Refusal | undefined;
 
 /** A function that calls the store. `principal` is the ARN by which error messages name the function. */
-export type Caller = { account: Account; principal: string; policies: [kind: string, decide: Role][] };
+export type Caller = { account: Account; principal: string; policies: Record<string, Role> };
 
 /**
  * Makes a guard that lets each caller do only what its role allows. The emulator itself, whose access key id is
@@ -40,10 +40,10 @@ export const makeGuard =
 export const callerOf = ({ name, account, role, boundary, roleName }: FunctionSpec): Caller => ({
   account,
   principal: `arn:aws:sts::${account.id}:assumed-role/${roleName}/${name}`,
-  policies: [
-    ['identity-based policy', readRole(role)],
-    ...(boundary ? [['permissions boundary', readRole(boundary)] satisfies Caller['policies'][number]] : []),
-  ],
+  policies: {
+    'identity-based policy': readRole(role),
+    ...(boundary && { 'permissions boundary': readRole(boundary) }),
+  },
 });
 
 /** Parses a request body. A body that is not a JSON object counts as an empty object, which the store refuses later. */
@@ -61,7 +61,7 @@ const parse = (body: string): object => {
  */
 const firstRefusal = ({ principal, policies }: Caller, action: string, resources: string[]): Refusal | undefined => {
   for (const resource of resources) {
-    const decisions = policies.map(([kind, decide]) => ({ kind, decision: decide(action, resource) }));
+    const decisions = Object.entries(policies).map(([kind, decide]) => ({ kind, decision: decide(action, resource) }));
     const denied = decisions.find(({ decision }) => decision === 'explicitly denied');
     const { kind } = denied ?? decisions.find(({ decision }) => decision !== 'allowed') ?? {};
     if (kind === undefined) continue;

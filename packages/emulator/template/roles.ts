@@ -68,7 +68,7 @@ export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: R
   const arn = fn.text('Role');
   const role = resources.ofType('AWS::IAM::Role').find((each) => roleArn(each) === arn);
   if (role === undefined) {
-    fn.leaveOut(`Role ${arn}`, `its policies are not in the template, so it allows nothing ${inStore}`);
+    fn.leaveOut(`Role ${arn}`, 'its policies are not in the template, so it allows nothing in the embedded store');
     return { role: [], roleName: arn.replace(/.*\//, '') };
   }
   resources.mustServe(role);
@@ -79,36 +79,33 @@ export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: R
     const { PolicyDocument: document } = role.fields(path, policy, ['PolicyDocument', 'PolicyName']);
     return readDocument(role, `${path}.PolicyDocument`, document);
   });
-  const arns = role.list('ManagedPolicyArns').map(String);
-  const managed = arns.flatMap((each) => {
-    const statements = readManaged(each, resources);
-    if (statements === undefined)
-      role.leaveOut(`managed policy ${each}`, `it is unknown here, so what it says has no effect ${inStore}`);
-    return statements ?? [];
-  });
+  const managed = role
+    .list('ManagedPolicyArns')
+    .flatMap((each) => readManaged(role, 'managed policy', String(each), resources) ?? []);
   const attached = resources
     .ofType('AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy')
     .filter((policy) => policy.list('Roles').includes(roleName(role)))
     .flatMap((policy) => readPolicy(policy, resources));
-  return { role: [...inline, ...managed, ...attached], roleName: roleName(role), ...readBoundary(role, resources) };
+  // https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_boundaries.html
+  const limit = role.text('PermissionsBoundary', '');
+  const boundary = limit === '' ? undefined : readManaged(role, 'PermissionsBoundary', limit, resources);
+  return { role: [...inline, ...managed, ...attached], roleName: roleName(role), ...(boundary && { boundary }) };
 };
 
-const inStore = 'in the embedded store';
-
-/** https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_boundaries.html */
-const readBoundary = (role: Resource<'AWS::IAM::Role'>, resources: Resources): Pick<RoleSpec, 'boundary'> => {
-  const arn = role.text('PermissionsBoundary', '');
-  if (arn === '') return {};
-  const boundary = readManaged(arn, resources);
-  if (boundary !== undefined) return { boundary };
-  role.leaveOut(`PermissionsBoundary ${arn}`, `it is unknown here, so it limits nothing ${inStore}`);
-  return {};
-};
-
-/** The statements of a managed policy; undefined if it is neither in the template nor on the list above. */
-const readManaged = (arn: string, resources: Resources): Statement[] | undefined => {
+/** The statements of a managed policy. If it is neither in the template nor on the list above, leaves it out. */
+const readManaged = (
+  role: Resource<'AWS::IAM::Role'>,
+  part: string,
+  arn: string,
+  resources: Resources,
+): Statement[] | undefined => {
   const policy = resources.ofType('AWS::IAM::ManagedPolicy').find((each) => managedPolicyArn(each) === arn);
-  return policy ? readPolicy(policy, resources) : own(awsManaged, arn.replace(/^arn:aws:iam::aws:policy\//, ''));
+  const statements = policy
+    ? readPolicy(policy, resources)
+    : own(awsManaged, arn.replace(/^arn:aws:iam::aws:policy\//, ''));
+  if (statements === undefined)
+    role.leaveOut(`${part} ${arn}`, 'it is unknown here, so it has no effect in the embedded store');
+  return statements;
 };
 
 const readPolicy = (
