@@ -7,6 +7,7 @@ import { generate } from 'selfsigned';
 import { describe, expect, test, vi } from 'vitest';
 import type { LogLevel } from '../served-stack.ts';
 import { folderWith, functionOf, resultOf, returned, timeout } from './kit/one-function.ts';
+import { account } from './kit/template-parts.ts';
 
 test.each<[code: string, outcome: object]>([
   ['({ event })', { result: '{"event":{"a":[1,null,"é"]}}' }],
@@ -52,7 +53,7 @@ describe('the environment of a function', () => {
       TABLE_NAME: 't',
       _HANDLER: 'index.handler',
       _X_AMZN_TRACE_ID: expect.any(String),
-      AWS_DEFAULT_REGION: 'us-east-1',
+      AWS_DEFAULT_REGION: account.region,
       AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',
       AWS_LAMBDA_FUNCTION_MEMORY_SIZE: '128',
       AWS_LAMBDA_FUNCTION_NAME: 'Fn',
@@ -62,7 +63,7 @@ describe('the environment of a function', () => {
       AWS_LAMBDA_LOG_GROUP_NAME: '/aws/lambda/Fn',
       AWS_LAMBDA_LOG_LEVEL: 'WARN',
       AWS_LAMBDA_LOG_STREAM_NAME: expect.any(String),
-      AWS_REGION: 'us-east-1',
+      AWS_REGION: account.region,
       LAMBDA_TASK_ROOT: expect.stringContaining('emulator-test-'),
       TZ: ':UTC',
     });
