@@ -618,6 +618,8 @@ const byFile: Record<string, Row[]> = {
       'Anybody may use the store.',
     ],
     ["['Query', tableOrIndex]", "['Query', table]", 'The permission for a table is enough to query its index.'],
+  ],
+  'packages/emulator/policy.ts': [
     ["if (effects.includes('Deny')) return 'explicitly denied';", '', 'An Allow wins over a Deny.'],
     [
       "decisions.find(({ decision }) => decision !== 'allowed')",

@@ -2,7 +2,7 @@
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
 import policy from '../../infra/deployment-policy.json' with { type: 'json' };
-import { readRole } from '../../packages/emulator/dynamodb/guard.ts';
+import { readPolicy } from '../../packages/emulator/policy.ts';
 import { handlers } from '../kit/handler-permissions.ts';
 import { combinations, withStack } from '../kit/stacks.ts';
 
@@ -10,7 +10,7 @@ import { combinations, withStack } from '../kit/stacks.ts';
 const policyName = 'PlantStoreDeployment';
 
 /** Ignores conditions. A test below lists those about IAM. */
-const decide = readRole(
+const decide = readPolicy(
   policy.Statement.map(({ Action, Resource }) => ({
     effect: 'Allow',
     actions: [Action].flat(),

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Account, type FunctionSpec, type Statement, tableArn } from '../served-stack.ts';
+import { type Policy, readPolicy } from '../policy.ts';
+import { type Account, type FunctionSpec, tableArn } from '../served-stack.ts';
 
 /** The body of a response with status 400, with which DynamoDB refuses a request. */
 export type Refusal = { __type: string; message: string } | { __type: string; Message: string };
@@ -13,7 +14,7 @@ export type Guard = (headers: IncomingHttpHeaders) => Refusal | BodyGuard;
 type BodyGuard = (body: string) => Refusal | undefined;
 
 /** A function that calls the store. `principal` is the ARN by which error messages name the function. */
-export type Caller = { account: Account; principal: string; policies: Record<string, Role> };
+export type Caller = { account: Account; principal: string; policies: Record<string, Policy> };
 
 /**
  * Makes a guard that lets each caller do only what its role allows. The emulator itself, whose access key id is
@@ -41,8 +42,8 @@ export const callerOf = ({ name, account, role, boundary, roleName }: FunctionSp
   account,
   principal: `arn:aws:sts::${account.id}:assumed-role/${roleName}/${name}`,
   policies: {
-    'identity-based policy': readRole(role),
-    ...(boundary && { 'permissions boundary': readRole(boundary) }),
+    'identity-based policy': readPolicy(role),
+    ...(boundary && { 'permissions boundary': readPolicy(boundary) }),
   },
 });
 
@@ -133,47 +134,3 @@ const resourcesOf: ReadonlyMap<string, (body: Body, account: Account) => string[
   ['UpdateItem', table],
   ['UpdateTable', table],
 ]);
-
-/** What IAM decides about one action on one resource. */
-type Decision = 'allowed' | 'explicitly denied' | 'implicitly denied';
-
-/** Decides whether a role's policies allow an action (such as dynamodb:PutItem) on a resource (an ARN or `*`). */
-type Role = (action: string, resource: string) => Decision;
-
-/**
- * Evaluates the statements of a role's policies as IAM does: a Deny wins over an Allow, and what no statement allows is
- * denied. Actions are case-insensitive; resources are case-sensitive.
- * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
- */
-export const readRole = (statements: Statement[]): Role => {
-  const matchers = statements.map(({ effect, actions, resources }) => {
-    const actionPatterns = actions.map((action) => matcher(action, 'i'));
-    const resourcePatterns = resources.map((resource) => matcher(resource));
-    return {
-      effect,
-      covers: (action: string, resource: string): boolean =>
-        actionPatterns.some((pattern) => pattern.test(action)) &&
-        resourcePatterns.some((pattern) => pattern.test(resource)),
-    };
-  });
-  return (action, resource) => {
-    const effects = matchers.filter(({ covers }) => covers(action, resource)).map(({ effect }) => effect);
-    if (effects.includes('Deny')) return 'explicitly denied';
-    return effects.includes('Allow') ? 'allowed' : 'implicitly denied';
-  };
-};
-
-/**
- * Turns an action or ARN pattern into a RegExp. A wildcard matches within one colon-separated segment; only a `*` at
- * the end of a segment also matches colons.
- * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_resource.html
- */
-const matcher = (pattern: string, flags = ''): RegExp => {
-  const segments = pattern.split(':').map((segment) => translate(segment).replace(/\[\^:\]\*$/, '.*'));
-  return new RegExp(`^${segments.join(':')}$`, flags);
-};
-
-const translate = (segment: string): string =>
-  segment.replaceAll(/[*?.+^${}()|[\]\\]/g, (character) => wildcards[character] ?? `\\${character}`);
-
-const wildcards: Record<string, string> = { '*': '[^:]*', '?': '[^:]' };

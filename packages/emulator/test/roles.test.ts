@@ -1,7 +1,8 @@
 /** Tests which calls to the store a function's role allows. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { callerOf, makeGuard, readRole } from '../dynamodb/guard.ts';
+import { callerOf, makeGuard } from '../dynamodb/guard.ts';
+import { readPolicy } from '../policy.ts';
 import { type Statement, tableArn } from '../served-stack.ts';
 import { functionSpec } from './kit/one-function.ts';
 import { account } from './kit/template-parts.ts';
@@ -40,7 +41,7 @@ describe('a role', () => {
     [[all, deny('dynamodb:PutItem', orders)], 'PutItem', orders, denied],
     [[all, deny('dynamodb:PutItem', tableArn(account, 'Items'))], 'PutItem', orders, 'allowed'],
   ])('with the statements %j: the action dynamodb:%s on %s is %s', (statements, action, resource, decision) => {
-    expect(readRole(statements)(`dynamodb:${action}`, resource)).toBe(decision);
+    expect(readPolicy(statements)(`dynamodb:${action}`, resource)).toBe(decision);
   });
 });
 
