@@ -36,7 +36,7 @@ export const readPolicy = (statements: Statement[]): Policy => {
  */
 const matcher = (pattern: string, flags = ''): RegExp => {
   const segments = pattern.split(':').map((segment) => translate(segment).replace(/\[\^:\]\*$/, '.*'));
-  return new RegExp(`^${segments.join(':')}$`, flags);
+  return new RegExp(`^${segments.join(':')}$`, `s${flags}`);
 };
 
 const translate = (segment: string): string =>

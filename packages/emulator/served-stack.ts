@@ -48,9 +48,18 @@ export type Statement = { effect: 'Allow' | 'Deny'; actions: string[]; resources
 export type Target = { functionName: string; arn: string; version: string };
 
 /**
- * A Lambda authorizer that returns isAuthorized, not a policy. `identitySources` are written like $request.header.NAME.
+ * A Lambda authorizer. `identitySources` are written like $request.header.NAME, `format` is that of the payload, and
+ * `ttl` is how long results are cached, in milliseconds. If `isSimple`, it returns isAuthorized, otherwise an IAM policy.
  */
-export type AuthorizerSpec = { target: Target; identitySources: string[] };
+export type LambdaAuthorizerSpec = {
+  target: Target;
+  identitySources: string[];
+  format: '1.0' | '2.0';
+  isSimple: boolean;
+  ttl: number;
+};
+
+export type AuthorizerSpec = LambdaAuthorizerSpec;
 
 /** The throttling limits of a route: `rate` in requests a second, and `burst` in requests at once. */
 export type Throttle = { rate: number; burst: number };

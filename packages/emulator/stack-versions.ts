@@ -79,7 +79,7 @@ export class StackVersions {
       environment: { ...store.environmentOf(spec), ...spec.environment },
     }));
     const functions = new Functions(specs, certificates, debug, this.#newest?.functions);
-    const api = new HttpApi(stack.api, (target, event) => functions.invoke(target, event), throttleClock, debug);
+    const api = new HttpApi(stack.api, (target, event) => functions.invoke(target, event), { throttleClock, debug });
     const version: Version = { stack, functions, api, inProgress: 0 };
     this.#open.add(version);
     try {

@@ -414,6 +414,10 @@ const byFile: Record<string, Row[]> = {
   'packages/emulator/lambda/suspend-timers.ts': [
     ['pauses.total() === total ||', 'true ||', 'As soon as a debugger resumes a function, the function times out.'],
   ],
+  'packages/emulator/gateway/lambda-authorizer.ts': [
+    ["=== 'allowed'", "!== 'explicitly denied'", 'An authorizer whose policy names one route opens all.'],
+    ['cached.expires > now', 'cached', "An authorizer's result is kept for ever."],
+  ],
   'packages/emulator/gateway/invocation.ts': [
     ['debug ? invoked : ', '', 'The gateway gives up a request while a debugger pauses its function.'],
   ],

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { LogLine } from '../lambda/functions.ts';
-import type { Account, ApiSpec, CorsSpec } from '../served-stack.ts';
+import type { Account, ApiSpec, AuthorizerSpec, CorsSpec } from '../served-stack.ts';
 import { applyCors, isPreflight, refusedOrigin } from './cors.ts';
 import { type Invoke, type Invoker, integrate, makeInvoker } from './invocation.ts';
-import { authorize } from './lambda-authorizer.ts';
+import { type Authorizer, LambdaAuthorizer } from './lambda-authorizer.ts';
 import { checkHead, eventBody, readEventBody, readTarget, requestEvent } from './request.ts';
 import { type HttpResponse, notServed, Refused, responses } from './response.ts';
 import { bucketsOf, type Clock, RouteTable } from './routes.ts';
@@ -17,6 +17,15 @@ export type Responded = { response: HttpResponse; error?: string; refusedOrigin?
 /** Responds to one request. `log` receives the lines that the functions log. */
 export type Respond = (request: IncomingMessage, requestId: string, log: LogLine[]) => Promise<Responded>;
 
+export type HttpApiOptions = {
+  /** The clock for throttling. Without it, requests are not throttled. */
+  throttleClock?: Clock | undefined;
+  /** The clock for what authorizers accept and keep: the milliseconds since 1970. */
+  clock?: Clock;
+  /** If true, nothing times out. */
+  debug?: boolean | undefined;
+};
+
 /** Handles a request as the gateway does: checks it, selects the route, calls the route's authorizer and function. */
 export class HttpApi {
   readonly #invoke: Invoke;
@@ -25,15 +34,21 @@ export class HttpApi {
   readonly #routes: RouteTable;
   readonly #cors: CorsSpec | undefined;
   readonly #buckets: ReturnType<typeof bucketsOf>;
+  readonly #authorizers: Map<AuthorizerSpec | undefined, Authorizer>;
 
-  /** Without `throttleClock`, requests are not throttled. With `debug`, nothing times out. */
-  constructor({ account, routes, cors }: ApiSpec, invoke: Invoke, throttleClock?: Clock, debug = false) {
+  constructor(
+    { account, routes, cors }: ApiSpec,
+    invoke: Invoke,
+    { throttleClock, clock = Date.now, debug = false }: HttpApiOptions = {},
+  ) {
     this.#invoke = invoke;
     this.#debug = debug;
     this.#account = account;
     this.#routes = new RouteTable(routes);
     this.#cors = cors;
     this.#buckets = throttleClock ? bucketsOf(routes, throttleClock) : new Map();
+    const specs = new Set(routes.flatMap(({ authorizer }) => authorizer ?? []));
+    this.#authorizers = new Map(Array.from(specs, (spec) => [spec, new LambdaAuthorizer(spec, account, clock)]));
   }
 
   readonly respond: Respond = async (request, requestId, log) => {
@@ -63,11 +78,9 @@ export class HttpApi {
     if (this.#buckets.get(route)?.take() === false) throw new Refused(responses.tooManyRequests);
     const event = requestEvent(request, requestId, this.#account, target, match);
     const body = await readEventBody(request);
-    const context = route.authorizer && (await authorize(event, route.authorizer, this.#account, invoke));
+    const authorizer = await this.#authorizers.get(route.authorizer)?.authorize(event, route, invoke);
     if (preflight) return responses.noContent;
-    const requestContext = context
-      ? { ...event.requestContext, authorizer: { lambda: context } }
-      : event.requestContext;
+    const requestContext = { ...event.requestContext, ...(authorizer && { authorizer }) };
     return integrate(route, { ...event, requestContext, ...eventBody(body, event.headers['content-type']) }, invoke);
   }
 }

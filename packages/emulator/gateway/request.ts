@@ -155,6 +155,16 @@ export const requestEvent = (
 };
 
 /**
+ * Returns the value of an identity source: a header, a query parameter or the key of the route. Header names are
+ * case-insensitive; query parameter names are not. @returns undefined if the value is missing or empty
+ */
+export const identityOf = (event: RequestEvent, source: string): string | undefined => {
+  const [, kind, name = ''] = /^\$(.*)\.(.*)$/.exec(source) ?? [];
+  if (kind === 'request.header') return event.headers[name.toLowerCase()] || undefined;
+  return kind === 'context' ? event.routeKey : event.queryStringParameters?.[name] || undefined;
+};
+
+/**
  * Returns the headers with lower-case names. Joins repeated headers with commas (cookies with semicolons), because
  * Node's `headers` drops some repeated ones.
  */

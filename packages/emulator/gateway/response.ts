@@ -89,7 +89,7 @@ const connectionHeaders = new Set([
 
 type StructuredResult = APIGatewayProxyStructuredResultV2 & { statusCode: number };
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
+export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isStructured = (value: Record<string, unknown>): value is Record<string, unknown> & StructuredResult => {

@@ -1,8 +1,8 @@
 /** Serves a stack that the CDK synthesizes and that shares nothing with the emulator or its users. */
 import path from 'node:path';
-import { App, Duration, Stack } from 'aws-cdk-lib';
+import { App, Stack } from 'aws-cdk-lib';
 import { HttpApi, HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
-import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
+import { HttpLambdaAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
@@ -39,10 +39,7 @@ const makeApp = (outdir: string): App => {
     path: '/admin/{id+}',
     methods: [GET, POST],
     integration: new HttpLambdaIntegration('ToAdmin', admin),
-    authorizer: new HttpLambdaAuthorizer('Authorizer', authorize, {
-      responseTypes: [HttpLambdaResponseType.SIMPLE],
-      resultsCacheTtl: Duration.seconds(0),
-    }),
+    authorizer: new HttpLambdaAuthorizer('Authorizer', authorize),
   });
   return app;
 };

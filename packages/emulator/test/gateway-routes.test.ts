@@ -3,7 +3,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { RouteTable } from '../gateway/routes.ts';
 import type { RouteSpec } from '../served-stack.ts';
-import { json, openRoute, post, route, send, start, targetOf, token } from './kit/gateway.ts';
+import { authorizer, json, openRoute, post, route, send, start, token } from './kit/gateway.ts';
 import { account } from './kit/template-parts.ts';
 
 /** The key of the route that an API with the routes `routeKeys` selects for a request. */
@@ -128,7 +128,7 @@ describe('the authorizer', () => {
 
 describe('the identity sources', () => {
   const withSources = (...identitySources: string[]): { routes: RouteSpec[] } => ({
-    routes: [{ ...route, authorizer: { target: targetOf('Authorizer'), identitySources } }],
+    routes: [{ ...route, authorizer: { ...authorizer, identitySources } }],
   });
   const key = '$request.header.X-Key';
   const user = '$request.querystring.user';

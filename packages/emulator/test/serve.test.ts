@@ -162,6 +162,22 @@ test('reload runs the code of the new stack, even for a function whose code was 
   expect(await ask('/One')).toBe('"one"');
 });
 
+test('reload empties the cache of an authorizer', async () => {
+  const folder = await temporaryFolder();
+  const cached = async (isAuthorized: boolean) => {
+    const Authorizer = `exports.handler = async () => ({ isAuthorized: ${isAuthorized} })`;
+    const stack = await smallStack(folder, { functions: { Authorizer, One: returning('one') } });
+    const properties = { AuthorizerResultTtlInSeconds: 3_600, IdentitySource: ['$context.routeKey'] };
+    Object.assign(stack.template.Resources['AuthorizerOfApi']?.Properties ?? {}, properties);
+    return stack;
+  };
+  const emulator = await serve({ ...(await cached(true)), store: { folder: `${folder}/data` } });
+  onTestFinished(() => emulator.close());
+  expect((await fetch(`${emulator.url}/One`)).status).toBe(200);
+  await emulator.reload(await cached(false));
+  expect((await fetch(`${emulator.url}/One`)).status).toBe(403);
+});
+
 test('a request in progress during a reload finishes with the old authorizer, function and role, and then the old functions end', async () => {
   const { connect, next, connections } = await watchThreads();
   const waiting = (answer: string): string =>

@@ -104,9 +104,8 @@ const fixed: Row[] = (
     ['ShopIntegration', 'ConnectionType', 'VPC_LINK'],
     ['ShopIntegration', 'PayloadFormatVersion', '1.0'],
     ['GuardAuthorizer', 'AuthorizerType', 'JWT'],
-    ['GuardAuthorizer', 'AuthorizerPayloadFormatVersion', '1.0'],
-    ['GuardAuthorizer', 'EnableSimpleResponses', false],
-    ['GuardAuthorizer', 'AuthorizerResultTtlInSeconds', 300],
+    ['GuardAuthorizer', 'AuthorizerPayloadFormatVersion', '3.0'],
+    ['GuardAuthorizer', 'EnableSimpleResponses', 'yes'],
   ] as const
 ).map(([id, name, value]) => [id, { [name]: value }, `its ${name} is ${JSON.stringify(value)}, and only `]);
 
@@ -117,6 +116,7 @@ const unsupported: Row[] = (
     ['Shop', 'MemorySize', 127],
     ['Shop', 'ReservedConcurrentExecutions', 0],
     ['ShopIntegration', 'TimeoutInMillis', 49],
+    ['GuardAuthorizer', 'AuthorizerResultTtlInSeconds', 3_601, -1],
     ['Api', 'CorsConfiguration.AllowCredentials', 'yes'],
     ['Api', 'CorsConfiguration.MaxAge', -2],
     ['Stage', 'DefaultRouteSettings.ThrottlingBurstLimit', 0.5],
@@ -189,6 +189,13 @@ const api: Row[] = [
   ['ShopIntegration', set('ShopPermission', { FunctionName: { Ref: 'Shop' } }), noPermission],
   ['ShopIntegration', set('ShopPermission', { Principal: 'events.amazonaws.com' }), noPermission],
   ['ShopIntegration', set('ShopPermission', { Action: 'lambda:GetFunction' }), noPermission],
+  ['GuardAuthorizer', { AuthorizerResultTtlInSeconds: undefined }, 'its AuthorizerResultTtlInSeconds undefined is'],
+  ['GuardAuthorizer', { AuthorizerPayloadFormatVersion: '1.0' }, 'its EnableSimpleResponses needs '],
+  [
+    'GuardAuthorizer',
+    { AuthorizerResultTtlInSeconds: 1, IdentitySource: [] },
+    'its AuthorizerResultTtlInSeconds needs an IdentitySource',
+  ],
   ['GuardAuthorizer', { IdentitySource: ['$context.a'] }, 'its IdentitySource "$context.a" is not supported'],
   ['Api', { CorsConfiguration: credentialsForAll }, 'its CorsConfiguration allows credentials and every origin (*)'],
   ['Api', { CorsConfiguration: { AllowOrigins: [7] } }, 'its CorsConfiguration.AllowOrigins is not a list of strings'],

@@ -28,6 +28,9 @@ describe('readTemplate', () => {
           authorizer: {
             target: { functionName: 'the-guard', arn: functionArn(account, 'the-guard'), version: '$LATEST' },
             identitySources: ['$request.header.Authorization', '$request.querystring.shop'],
+            format: '2.0',
+            isSimple: true,
+            ttl: 0,
           },
         },
         { routeKey: 'ANY /{proxy+}', target: shop, timeout: 9_000 },
@@ -286,6 +289,18 @@ describe('readTemplate', () => {
       delete ShopIntegration?.Properties['TimeoutInMillis'];
     });
     expect(api.routes[0]).toMatchObject({ timeout: 30_000, authorizer: { identitySources: [] } });
+  });
+
+  test('reads an authorizer as the CDK makes it by default', () => {
+    const { api } = readWith('GuardAuthorizer', {
+      AuthorizerPayloadFormatVersion: '1.0',
+      AuthorizerResultTtlInSeconds: 300,
+      EnableSimpleResponses: undefined,
+      IdentitySource: ['$request.header.Authorization', '$context.routeKey'],
+    });
+    const identitySources = ['$request.header.Authorization', '$context.routeKey'];
+    const expected = { identitySources, format: '1.0', isSimple: false, ttl: 300_000 };
+    expect(api.routes[0]?.authorizer).toMatchObject(expected);
   });
 
   test.each<[of: string, changes: Record<string, object>, version: string]>([

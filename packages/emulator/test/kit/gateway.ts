@@ -1,18 +1,26 @@
 /** Starts a gateway whose functions a test provides, and sends it requests as raw bytes. */
 import { connect } from 'node:net';
 import type { APIGatewayProxyEventV2, APIGatewayRequestAuthorizerEventV2 } from 'aws-lambda';
-import { HttpApi } from '../../gateway/api.ts';
+import { HttpApi, type HttpApiOptions } from '../../gateway/api.ts';
 import type { Invoke } from '../../gateway/invocation.ts';
-import type { Clock } from '../../gateway/routes.ts';
 import { type AccessLogEntry, gateway } from '../../gateway/server.ts';
 import type { Outcome } from '../../lambda/functions.ts';
-import type { ApiSpec, RouteSpec, Target } from '../../served-stack.ts';
+import type { ApiSpec, LambdaAuthorizerSpec, RouteSpec, Target } from '../../served-stack.ts';
 import { account } from './template-parts.ts';
 import { startServer } from './temporary.ts';
 
 export type Response = { status: number; headers: Record<string, string>; body: string };
 
 export const targetOf = (functionName: string): Target => ({ functionName, arn: functionName, version: '$LATEST' });
+
+/** An authorizer that returns isAuthorized, and whose results are not cached. Requests need an Authorization header. */
+export const authorizer: LambdaAuthorizerSpec = {
+  target: targetOf('Authorizer'),
+  identitySources: ['$request.header.Authorization'],
+  format: '2.0',
+  isSimple: true,
+  ttl: 0,
+};
 
 /**
  * A route to the function Orders, with the function Authorizer as its authorizer. Requests need an Authorization
@@ -22,7 +30,7 @@ export const route: RouteSpec = {
   routeKey: 'POST /orders',
   target: targetOf('Orders'),
   timeout: 30_000,
-  authorizer: { target: targetOf('Authorizer'), identitySources: ['$request.header.Authorization'] },
+  authorizer,
 };
 
 export const openRoute = (routeKey: string): RouteSpec => ({ routeKey, target: targetOf('Orders'), timeout: 30_000 });
@@ -36,19 +44,17 @@ export const allowing =
 
 export const asJson = (value: unknown): Outcome => ({ result: JSON.stringify(value), log: [] });
 
-/** What the functions Authorizer and Orders return. If `invoke` is set, it is called instead of both. */
-type Functions = { Authorizer?: unknown; Orders?: unknown; invoke?: (name: string) => Promise<Outcome> };
+/** What each function returns. If `invoke` is set, it is called instead. */
+type Functions = { [name: string]: unknown; invoke?: (name: string) => Promise<Outcome> };
+
+type Options = Partial<Parameters<typeof gateway>[0]> & HttpApiOptions;
 
 /**
  * Starts a gateway that serves `api` until the test ends.
  * @returns the port, the access log, the names of the functions that were called, and the first events of Orders and
  * Authorizer
  */
-export const start = async (
-  functions: Functions = {},
-  api: Partial<ApiSpec> = {},
-  { throttleClock, ...options }: Partial<Parameters<typeof gateway>[0]> & { throttleClock?: Clock } = {},
-) => {
+export const start = async (functions: Functions = {}, api: Partial<ApiSpec> = {}, options: Options = {}) => {
   const called: string[] = [];
   const events: Record<string, unknown> = {};
   const log: AccessLogEntry[] = [];
@@ -58,7 +64,7 @@ export const start = async (
     events[name] ??= JSON.parse(JSON.stringify(event));
     return functions.invoke ? functions.invoke(name) : asJson(results[name]);
   };
-  const { respond } = new HttpApi({ account, routes: [route], ...api }, invoke, throttleClock, options.debug);
+  const { respond } = new HttpApi({ account, routes: [route], ...api }, invoke, options);
   const server = gateway({ respond, onRequest: (entry) => log.push(entry), ...options });
   return {
     port: await startServer(server),

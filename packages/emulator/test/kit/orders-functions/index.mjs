@@ -23,7 +23,17 @@ export const admin = async ({ routeKey, pathParameters: { id }, requestContext }
   return { user: requestContext.authorizer.lambda.user, id };
 };
 
-export const authorize = async ({ identitySource: [secret] }) => ({
-  isAuthorized: secret === 'secret',
+export const authorize = async ({ authorizationToken, methodArn }) => ({
+  principalId: 'ann',
+  policyDocument: {
+    Version: '2012-10-17',
+    Statement: [
+      {
+        Effect: authorizationToken === 'secret' ? 'Allow' : 'Deny',
+        Action: 'execute-api:Invoke',
+        Resource: methodArn.replace(/\/.*/, '/*'),
+      },
+    ],
+  },
   context: { user: 'ann' },
 });
