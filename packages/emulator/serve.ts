@@ -6,7 +6,7 @@ import { reason } from './dynamodb/data-folder.ts';
 import { openStore, type StoreLocation } from './dynamodb/store.ts';
 import { type AccessLogEntry, gateway } from './gateway/server.ts';
 import type { Outcome } from './lambda/functions.ts';
-import type { LeftOut, ServedStack } from './served-stack.ts';
+import type { JwtIssuer, LeftOut, ServedStack } from './served-stack.ts';
 import { listen } from './servers.ts';
 import { StackVersions } from './stack-versions.ts';
 import { readAccount } from './template/account.ts';
@@ -45,6 +45,11 @@ export type ServeOptions = Source & {
   leaveOut?: boolean;
   /** Variables to set in place of the template's, by the name of a function, such as a value that only AWS knows. */
   environment?: Record<string, Record<string, string>>;
+  /**
+   * Whose tokens JWT authorizers accept if their issuer is unknown here, such as a user pool of the stack. `audience`
+   * takes the place of unknown audiences, such as the clients of that pool.
+   */
+  jwt?: JwtIssuer;
   /** Whether requests that exceed the stage's throttling limits get a 429, as on AWS. */
   throttle?: boolean;
   /** If true, neither functions nor requests time out, so that a debugger can pause the functions. */
@@ -176,13 +181,13 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
  */
 const readStack = (
   source: Source,
-  { leaveOut, environment }: Pick<ServeOptions, 'leaveOut' | 'environment'>,
+  { leaveOut, environment, jwt }: Pick<ServeOptions, 'leaveOut' | 'environment' | 'jwt'>,
 ): ServedStack => {
   const { template, assets } = 'app' in source ? synthesize(source.app, source.stack) : source;
   if (!template?.Resources || !assets)
     throw new Error('The stack is missing: pass an app, or a template with the folder of its assets.');
   if (!existsSync(assets)) throw new Error(`The folder of the assets, ${assets}, does not exist.`);
-  const stack = readTemplate(template, assets, { leaveOut, environment, account: readAccount(template, assets) });
+  const stack = readTemplate(template, assets, { leaveOut, environment, jwt, account: readAccount(template, assets) });
   // On Lambda, no folder above a function's code has a package.json. Here, one of them may, and its module type would
   // apply to the function. The empty package.json in the folder of the assets prevents that.
   const packageJson = path.join(assets, 'package.json');

@@ -3,6 +3,7 @@
  * a template.
  */
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
+import type { JSONWebKeySet } from 'jose';
 
 /** An AWS account and a region of it. ARNs contain both. Functions find the region in AWS_REGION. */
 export type Account = { id: string; region: string };
@@ -59,7 +60,15 @@ export type LambdaAuthorizerSpec = {
   ttl: number;
 };
 
-export type AuthorizerSpec = LambdaAuthorizerSpec;
+/** A JWT authorizer. Without `jwks`, the keys of the issuer are fetched from it. */
+export type JwtAuthorizerSpec = JwtIssuer & { target?: undefined; audience: string[]; identitySource: string };
+
+/**
+ * An issuer of tokens. Without `jwks`, its keys are fetched from it. `audience` is the aud or client_id of its tokens.
+ */
+export type JwtIssuer = { issuer: string; audience?: string[]; jwks?: JSONWebKeySet };
+
+export type AuthorizerSpec = LambdaAuthorizerSpec | JwtAuthorizerSpec;
 
 /** The throttling limits of a route: `rate` in requests a second, and `burst` in requests at once. */
 export type Throttle = { rate: number; burst: number };
@@ -70,6 +79,8 @@ export type RouteSpec = {
   target: Target;
   timeout: number;
   authorizer?: AuthorizerSpec;
+  /** The scopes of which a token needs one. */
+  scopes?: string[];
   throttle?: Throttle;
   leftOut?: undefined;
 };

@@ -414,9 +414,13 @@ const byFile: Record<string, Row[]> = {
   'packages/emulator/lambda/suspend-timers.ts': [
     ['pauses.total() === total ||', 'true ||', 'As soon as a debugger resumes a function, the function times out.'],
   ],
+  'packages/emulator/gateway/jwt-authorizer.ts': [
+    ["requiredClaims: ['exp'], ", '', 'A token without an expiry is accepted.'],
+    ['aud === undefined ? client_id : aud', 'aud, client_id', 'A token for another API is accepted.'],
+  ],
   'packages/emulator/gateway/lambda-authorizer.ts': [
     ["=== 'allowed'", "!== 'explicitly denied'", 'An authorizer whose policy names one route opens all.'],
-    ['cached.expires > now', 'cached', "An authorizer's result is kept for ever."],
+    ['|| expires <= now', '', "An authorizer's result is kept for ever."],
   ],
   'packages/emulator/gateway/invocation.ts': [
     ['debug ? invoked : ', '', 'The gateway gives up a request while a debugger pauses its function.'],

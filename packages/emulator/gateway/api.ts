@@ -3,7 +3,7 @@ import type { LogLine } from '../lambda/functions.ts';
 import type { Account, ApiSpec, AuthorizerSpec, CorsSpec } from '../served-stack.ts';
 import { applyCors, isPreflight, refusedOrigin } from './cors.ts';
 import { type Invoke, type Invoker, integrate, makeInvoker } from './invocation.ts';
-import { type Authorizer, LambdaAuthorizer } from './lambda-authorizer.ts';
+import { type Authorize, lambdaAuthorizer } from './lambda-authorizer.ts';
 import { checkHead, eventBody, readEventBody, readTarget, requestEvent } from './request.ts';
 import { type HttpResponse, notServed, Refused, responses } from './response.ts';
 import { bucketsOf, type Clock, RouteTable } from './routes.ts';
@@ -34,7 +34,7 @@ export class HttpApi {
   readonly #routes: RouteTable;
   readonly #cors: CorsSpec | undefined;
   readonly #buckets: ReturnType<typeof bucketsOf>;
-  readonly #authorizers: Map<AuthorizerSpec | undefined, Authorizer>;
+  readonly #authorizers: Map<AuthorizerSpec | undefined, Promise<Authorize>>;
 
   constructor(
     { account, routes, cors }: ApiSpec,
@@ -48,7 +48,7 @@ export class HttpApi {
     this.#cors = cors;
     this.#buckets = throttleClock ? bucketsOf(routes, throttleClock) : new Map();
     const specs = new Set(routes.flatMap(({ authorizer }) => authorizer ?? []));
-    this.#authorizers = new Map(Array.from(specs, (spec) => [spec, new LambdaAuthorizer(spec, account, clock)]));
+    this.#authorizers = new Map(Array.from(specs, (spec) => [spec, makeAuthorizer(spec, account, clock)]));
   }
 
   readonly respond: Respond = async (request, requestId, log) => {
@@ -78,12 +78,18 @@ export class HttpApi {
     if (this.#buckets.get(route)?.take() === false) throw new Refused(responses.tooManyRequests);
     const event = requestEvent(request, requestId, this.#account, target, match);
     const body = await readEventBody(request);
-    const authorizer = await this.#authorizers.get(route.authorizer)?.authorize(event, route, invoke);
+    const authorizer = await (await this.#authorizers.get(route.authorizer))?.(event, route, invoke);
     if (preflight) return responses.noContent;
     const requestContext = { ...event.requestContext, ...(authorizer && { authorizer }) };
     return integrate(route, { ...event, requestContext, ...eventBody(body, event.headers['content-type']) }, invoke);
   }
 }
+
+/** Makes an authorizer. jose is imported only if it is needed, because that takes time. */
+const makeAuthorizer = async (spec: AuthorizerSpec, account: Account, clock: Clock): Promise<Authorize> =>
+  spec.target
+    ? lambdaAuthorizer(spec, account, clock)
+    : (await import('./jwt-authorizer.ts')).jwtAuthorizer(spec, clock);
 
 const failed = (thrown: unknown): Responded => ({
   response: thrown instanceof Refused ? thrown.response : responses.serverError,

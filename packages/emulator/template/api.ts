@@ -1,4 +1,4 @@
-import type { ApiSpec, CorsSpec, LeftOutRoute, RouteSpec, Target, Throttle } from '../served-stack.ts';
+import type { ApiSpec, CorsSpec, JwtIssuer, LeftOutRoute, RouteSpec, Target, Throttle } from '../served-stack.ts';
 import { readAuthorization, readAuthorizer } from './authorizers.ts';
 import { Invocables, onlyByPermission } from './functions.ts';
 import type { ServedType, ServedTypes } from './resource-types.ts';
@@ -21,9 +21,8 @@ export const apiTypes = {
     refused: { Body: 'routes are read from AWS::ApiGatewayV2::Route, not from an OpenAPI document' },
   },
   'AWS::ApiGatewayV2::Route': {
-    read: ['ApiId', 'AuthorizationType', 'AuthorizerId', 'RouteKey', 'Target'],
-    // AuthorizationScopes has no effect, because only JWT authorizers use scopes, and JWT authorizers are refused.
-    withoutEffect: ['AuthorizationScopes', 'OperationName'],
+    read: ['ApiId', 'AuthorizationScopes', 'AuthorizationType', 'AuthorizerId', 'RouteKey', 'Target'],
+    withoutEffect: ['OperationName'],
   },
   'AWS::ApiGatewayV2::Integration': {
     read: ['ApiId', 'ConnectionType', 'IntegrationType', 'IntegrationUri', 'PayloadFormatVersion', 'TimeoutInMillis'],
@@ -54,8 +53,8 @@ export const apiTypes = {
   },
 } as const satisfies ServedTypes;
 
-/** Reads the HTTP API of a template. @throws Error if the template has none that can be served */
-export const readApi = (resources: Resources): ApiSpec => {
+/** Reads the HTTP API of a template. `jwt` is as in `serve`. @throws Error if the template has none that can be served */
+export const readApi = (resources: Resources, jwt?: JwtIssuer): ApiSpec => {
   const api = firstOf(resources, 'AWS::ApiGatewayV2::Api', 'Add an HTTP API (in CDK: HttpApi).', (each) =>
     each.mustBe('ProtocolType', ['HTTP'], 'Use an HTTP API (in CDK: HttpApi).'),
   );
@@ -66,7 +65,7 @@ export const readApi = (resources: Resources): ApiSpec => {
   });
   const { account } = resources;
   const cors = readCors(api);
-  return { account, routes: readRoutes(api, resources, readThrottles(stage, resources)), ...(cors && { cors }) };
+  return { account, routes: readRoutes(api, resources, readThrottles(stage, resources), jwt), ...(cors && { cors }) };
 };
 
 /**
@@ -197,6 +196,7 @@ const readRoutes = (
   api: Resource<'AWS::ApiGatewayV2::Api'>,
   resources: Resources,
   throttleOf: (routeKey: string) => Throttle | undefined,
+  jwt?: JwtIssuer,
 ): ApiSpec['routes'] => {
   const invocables = new Invocables(resources);
   const integrations = new Map(
@@ -206,7 +206,10 @@ const readRoutes = (
     ]),
   );
   const authorizers = new Map(
-    resources.readAll(['AWS::ApiGatewayV2::Authorizer'], (each) => [each.logicalId, readAuthorizer(each, invocables)]),
+    resources.readAll(['AWS::ApiGatewayV2::Authorizer'], (each) => [
+      each.logicalId,
+      readAuthorizer(each, invocables, jwt),
+    ]),
   );
 
   const read = (route: Resource<'AWS::ApiGatewayV2::Route'>): RouteSpec => {
@@ -220,9 +223,8 @@ const readRoutes = (
       const reason = `its Target ${target} is not an integration of the template`;
       throw route.refuse(reason, 'Define that integration in the same stack.');
     }
-    const authorizer = readAuthorization(route, authorizers);
     const throttle = throttleOf(routeKey);
-    return { routeKey, ...integration, ...(authorizer && { authorizer }), ...(throttle && { throttle }) };
+    return { routeKey, ...integration, ...readAuthorization(route, authorizers), ...(throttle && { throttle }) };
   };
   return resources.readAll<'AWS::ApiGatewayV2::Route', RouteSpec | LeftOutRoute>(
     ['AWS::ApiGatewayV2::Route'],

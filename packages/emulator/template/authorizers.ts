@@ -1,7 +1,8 @@
-import type { AuthorizerSpec } from '../served-stack.ts';
+import type { AuthorizerSpec, JwtAuthorizerSpec, JwtIssuer, LambdaAuthorizerSpec, RouteSpec } from '../served-stack.ts';
 import { type Invocables, onlyByPermission } from './functions.ts';
 import type { ServedTypes } from './resource-types.ts';
 import type { Resource } from './resources.ts';
+import { UnknownValue } from './template.ts';
 
 export const authorizerTypes = {
   'AWS::ApiGatewayV2::Authorizer': {
@@ -13,33 +14,45 @@ export const authorizerTypes = {
       'AuthorizerUri',
       'EnableSimpleResponses',
       'IdentitySource',
+      'JwtConfiguration',
     ],
-    // JwtConfiguration has no effect: only JWT authorizers use it, and authorizers with AuthorizerType JWT are refused.
-    withoutEffect: ['JwtConfiguration', 'Name'],
+    withoutEffect: ['Name'],
     refused: { AuthorizerCredentialsArn: onlyByPermission },
   },
 } as const satisfies ServedTypes;
 
+type Authorizer = Resource<'AWS::ApiGatewayV2::Authorizer'>;
+
 const ttlProperty = 'AuthorizerResultTtlInSeconds';
 
-/** Reads an authorizer: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-lambda-authorizer.html */
-export const readAuthorizer = (
-  authorizer: Resource<'AWS::ApiGatewayV2::Authorizer'>,
-  invocables: Invocables,
-): AuthorizerSpec => {
-  authorizer.mustBe('AuthorizerType', ['REQUEST'], 'Use a Lambda authorizer.');
-  authorizer.mustBe('AuthorizerPayloadFormatVersion', ['2.0', '1.0'], 'Set it to 2.0 or 1.0.');
-  authorizer.mustBe('EnableSimpleResponses', [true, false, undefined], 'Set it to true or false.');
-  const isSimple = String(authorizer.get('EnableSimpleResponses')) === 'true';
-  const format = authorizer.text('AuthorizerPayloadFormatVersion') === '1.0' ? '1.0' : '2.0';
-  if (isSimple && format === '1.0')
-    throw authorizer.refuse('its EnableSimpleResponses needs AuthorizerPayloadFormatVersion 2.0', 'Set it to 2.0.');
+/**
+ * Reads an authorizer: https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis-apiid-authorizers.html
+ * @param jwt is the issuer that takes the place of one that is unknown here
+ */
+export const readAuthorizer = (authorizer: Authorizer, invocables: Invocables, jwt?: JwtIssuer): AuthorizerSpec => {
+  authorizer.mustBe('AuthorizerType', ['REQUEST', 'JWT'], 'Use a Lambda or a JWT authorizer.');
+  const isJwt = authorizer.text('AuthorizerType') === 'JWT';
+  return isJwt ? readJwtAuthorizer(authorizer, jwt) : readLambdaAuthorizer(authorizer, invocables);
+};
+
+const readIdentitySources = (authorizer: Authorizer): string[] => {
   const identitySources = authorizer.list('IdentitySource').map(String);
   for (const source of identitySources) {
     if (/^\$(request\.(header|querystring)\.[^\s.]+|context\.routeKey)$/.test(source)) continue;
     const advice = 'Use $request.header.NAME, $request.querystring.NAME or $context.routeKey.';
     throw authorizer.unsupported('IdentitySource', source, advice);
   }
+  return identitySources;
+};
+
+const readLambdaAuthorizer = (authorizer: Authorizer, invocables: Invocables): LambdaAuthorizerSpec => {
+  authorizer.mustBe('AuthorizerPayloadFormatVersion', ['2.0', '1.0'], 'Set it to 2.0 or 1.0.');
+  authorizer.mustBe('EnableSimpleResponses', [true, false, undefined], 'Set it to true or false.');
+  const isSimple = String(authorizer.get('EnableSimpleResponses')) === 'true';
+  const format = authorizer.text('AuthorizerPayloadFormatVersion') === '1.0' ? '1.0' : '2.0';
+  if (isSimple && format === '1.0')
+    throw authorizer.refuse('its EnableSimpleResponses needs AuthorizerPayloadFormatVersion 2.0', 'Set it to 2.0.');
+  const identitySources = readIdentitySources(authorizer);
   const ttl = authorizer.numberIn(ttlProperty, authorizer.get(ttlProperty), { min: 0, max: 3_600 });
   if (ttl > 0 && identitySources.length === 0)
     throw authorizer.refuse(`its ${ttlProperty} needs an IdentitySource`, 'Set it to 0 (in CDK: resultsCacheTtl).');
@@ -47,14 +60,48 @@ export const readAuthorizer = (
   return { target, identitySources, format, isSimple, ttl: 1_000 * ttl };
 };
 
+const passJwt =
+  "Pass `jwt: { issuer, audience, jwks }` to `serve`: whose tokens are accepted here, their audience, and that issuer's keys.";
+
+const readJwtAuthorizer = (authorizer: Authorizer, jwt?: JwtIssuer): JwtAuthorizerSpec => {
+  const path = 'JwtConfiguration';
+  const { Issuer, Audience } = authorizer.fields(path, authorizer.raw(path), ['Audience', 'Issuer']);
+  /** Evaluates a part of the configuration. If it depends on something unknown, such as a user pool, `jwt` has it. */
+  const read = (name: string, part: unknown, otherwise: unknown): unknown => {
+    try {
+      return authorizer.evaluateKnown(`${path}.${name}`, part);
+    } catch (error) {
+      if (!(error instanceof UnknownValue)) throw error;
+      if (otherwise !== undefined) return otherwise;
+      throw authorizer.refuse(error.reason, passJwt);
+    }
+  };
+  const issuer = String(read('Issuer', Issuer, jwt?.issuer));
+  const audience = [Audience ?? []]
+    .flat()
+    .flatMap((each) => read('Audience', each, jwt?.audience))
+    .map(String);
+  const [identitySource, ...others] = readIdentitySources(authorizer);
+  if (identitySource === undefined || others.length > 0 || identitySource === '$context.routeKey')
+    throw authorizer.refuse('it needs exactly one IdentitySource, a header or a query parameter with the token');
+  if (issuer === jwt?.issuer) return { ...jwt, audience, identitySource };
+  if (/^https:/.test(issuer)) return { issuer, audience, identitySource };
+  throw authorizer.unsupported(`${path}.Issuer`, issuer, passJwt);
+};
+
+/** Reads who may call a route: https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis-apiid-routes.html */
 export const readAuthorization = (
   route: Resource<'AWS::ApiGatewayV2::Route'>,
   authorizers: Map<string, AuthorizerSpec>,
-): AuthorizerSpec | undefined => {
-  if (route.text('AuthorizationType', 'NONE') === 'NONE') return undefined;
-  route.mustBe('AuthorizationType', ['CUSTOM'], 'Use a Lambda authorizer, or NONE.');
+): Pick<RouteSpec, 'authorizer' | 'scopes'> => {
+  const type = route.text('AuthorizationType', 'NONE');
+  if (type === 'NONE') return {};
+  route.mustBe('AuthorizationType', ['CUSTOM', 'JWT'], 'Use a Lambda or a JWT authorizer.');
   const authorizer = authorizers.get(route.text('AuthorizerId'));
-  if (authorizer) return authorizer;
-  const reason = 'its AuthorizerId is not an authorizer of the template';
-  throw route.refuse(reason, 'Define that authorizer in the same stack.');
+  if (authorizer === undefined) {
+    const reason = 'its AuthorizerId is not an authorizer of the template';
+    throw route.refuse(reason, 'Define that authorizer in the same stack.');
+  }
+  route.mustBe('AuthorizationType', [authorizer.target ? 'CUSTOM' : 'JWT'], 'Set it to the kind of the authorizer.');
+  return authorizer.target ? { authorizer } : { authorizer, scopes: route.list('AuthorizationScopes').map(String) };
 };

@@ -1,4 +1,4 @@
-import { type Account, defaultAccount, type ServedStack } from '../served-stack.ts';
+import { type Account, defaultAccount, type JwtIssuer, type ServedStack } from '../served-stack.ts';
 import { readApi } from './api.ts';
 import { aliasArn, functionName, readFunctions } from './functions.ts';
 import { leaveOutAdvice } from './other-types.ts';
@@ -14,6 +14,8 @@ type ReadOptions = {
   account?: Account;
   /** Variables to set in place of the template's, by the name of a function. */
   environment?: Record<string, Record<string, string>> | undefined;
+  /** The issuer that takes the place of one that is unknown here. */
+  jwt?: JwtIssuer | undefined;
 };
 
 /**
@@ -26,12 +28,12 @@ type ReadOptions = {
 export const readTemplate = (
   template: Template,
   assets: string,
-  { leaveOut = false, account = defaultAccount, environment = {} }: ReadOptions = {},
+  { leaveOut = false, account = defaultAccount, environment = {}, jwt }: ReadOptions = {},
 ): ServedStack => {
   const resources = new Resources(template, account);
   const functions = readFunctions(resources, assets, environment);
   const tables = readTables(resources);
-  const api = readApi(resources);
+  const api = readApi(resources, jwt);
   refuseDuplicates(resources);
   const { leftOut, withoutEffect } = resources;
   if (!leaveOut && leftOut.length > 0) throw resources.error(leaveOutAdvice);

@@ -4,6 +4,7 @@ import { makeLookUp } from './references.ts';
 import { type ReadProperty, type ServedType, served } from './resource-types.ts';
 import {
   evaluate,
+  evaluateKnown,
   isTrue,
   type Named,
   named,
@@ -200,6 +201,11 @@ export class Resource<T extends ServedType = ServedType> {
   /** Evaluates the intrinsic functions in a part of a property. `path` names that part in error messages. */
   evaluate(path: string, part: unknown): unknown {
     return evaluate(part, { resource: this, path }, this.#resources.scope);
+  }
+
+  /** Evaluates a part of a property, but makes nothing up. @throws UnknownValue */
+  evaluateKnown(path: string, part: unknown): unknown {
+    return evaluateKnown(part, { resource: this, path }, this.#resources.scope);
   }
 
   /** A property that is a string. `otherwise` is the default; without a default, the property is required. */

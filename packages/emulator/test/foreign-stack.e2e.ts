@@ -1,16 +1,19 @@
 /** Serves a stack that the CDK synthesizes and that shares nothing with the emulator or its users. */
+import { generateKeyPairSync } from 'node:crypto';
 import path from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
 import { HttpApi, HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
-import { HttpLambdaAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
+import { HttpLambdaAuthorizer, HttpUserPoolAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { UserPool } from 'aws-cdk-lib/aws-cognito';
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { exportJWK, SignJWT } from 'jose';
 import { expect, onTestFinished, test } from 'vitest';
 import { serve } from '../serve.ts';
 import { temporaryFolder } from './kit/temporary.ts';
 
-/** An app with three functions, an authorizer for one path, and a table with an index. */
+/** An app with four functions, two authorizers for a path each, and a table with an index. */
 const makeApp = (outdir: string): App => {
   const app = new App({ outdir });
   const stack = new Stack(app, 'Orders');
@@ -19,7 +22,7 @@ const makeApp = (outdir: string): App => {
   table.addGlobalSecondaryIndex({ indexName: 'by-customer', partitionKey: customer });
 
   const code = Code.fromAsset(path.join(import.meta.dirname, 'kit/orders-functions'));
-  const [orders, admin, authorize] = ['orders', 'admin', 'authorize'].map(
+  const [orders, admin, mine, authorize] = ['orders', 'admin', 'mine', 'authorize'].map(
     (name) =>
       new LambdaFunction(stack, name, {
         runtime: Runtime.NODEJS_24_X,
@@ -27,7 +30,7 @@ const makeApp = (outdir: string): App => {
         code,
         environment: { ORDERS: table.tableName },
       }),
-  ) as [LambdaFunction, LambdaFunction, LambdaFunction];
+  ) as [LambdaFunction, LambdaFunction, LambdaFunction, LambdaFunction];
   table.grantReadWriteData(orders);
 
   const { GET, POST, PUT } = HttpMethod;
@@ -41,12 +44,24 @@ const makeApp = (outdir: string): App => {
     integration: new HttpLambdaIntegration('ToAdmin', admin),
     authorizer: new HttpLambdaAuthorizer('Authorizer', authorize),
   });
+  api.addRoutes({
+    path: '/mine',
+    methods: [GET],
+    integration: new HttpLambdaIntegration('ToMine', mine),
+    authorizer: new HttpUserPoolAuthorizer('Users', new UserPool(stack, 'Pool')),
+    authorizationScopes: ['read'],
+  });
   return app;
 };
 
 test('the emulator serves the routes, functions, authorizers, roles and tables of a synthesized stack', async () => {
   const folder = await temporaryFolder();
-  const emulator = await serve({ app: makeApp(`${folder}/cdk.out`), store: { folder: `${folder}/data` } });
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const emulator = await serve({
+    app: makeApp(`${folder}/cdk.out`),
+    store: { folder: `${folder}/data` },
+    jwt: { issuer: 'tests', audience: ['shop'], jwks: { keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] } },
+  });
   onTestFinished(emulator.close);
   const ask = (method: string, target: string, headers: Record<string, string> = {}, body?: string) =>
     fetch(emulator.url + target, { method, headers, ...(body !== undefined && { body }) });
@@ -66,6 +81,16 @@ test('the emulator serves the routes, functions, authorizers, roles and tables o
   expect(JSON.stringify(emulator.log.at(-1))).toMatch(
     /AccessDeniedException: User: arn:aws:sts::\d{12}:assumed-role\/admin.* is not authorized to perform: dynamodb:GetItem on resource: arn:aws:dynamodb:.*:table\/Table.*because no identity-based policy allows the dynamodb:GetItem action/,
   );
+
+  // The user pool of the stack is not served: `jwt` says whose tokens to accept in its place.
+  const tokenWith = (claims: object): Promise<string> =>
+    new SignJWT({ iss: 'tests', client_id: 'shop', exp: 1e11, sub: 'ann', ...claims })
+      .setProtectedHeader({ alg: 'RS256', kid: 'one' })
+      .sign(privateKey);
+  const mine = async (claims: object) => ask('GET', '/mine', { authorization: `Bearer ${await tokenWith(claims)}` });
+  expect(await (await mine({ scope: 'read' })).json()).toBe('ann');
+  expect((await mine({ scope: 'write' })).status).toBe(403);
+  expect((await mine({ scope: 'read', client_id: 'office' })).status).toBe(401);
 
   const name = emulator.functionNames.find((each) => each.startsWith('admin')) ?? '';
   const event = {

@@ -71,11 +71,13 @@ describe('an IAM policy', () => {
     expect(log[0]?.error).toMatch(/^Authorizer: its response/);
   });
 
-  test('has a context, which the function gets', async () => {
-    const context = { user: 'ann', level: 3, roles: ['a'] };
-    const { port, event } = await start({ Authorizer: policy([all], { context }) }, guarded());
+  test.each([
+    [{ context: { user: 'ann', level: 3, roles: ['a'] } }, { user: 'ann', level: 3, roles: ['a'] }],
+    [{}, {}],
+  ])('may have a context, as in %j: the function gets %j', async (more, expected) => {
+    const { port, event } = await start({ Authorizer: policy([all], more) }, guarded());
     await send(port, 'GET /orders', [token]);
-    expect(event().requestContext).toMatchObject({ authorizer: { lambda: context } });
+    expect(event().requestContext).toMatchObject({ authorizer: { lambda: expected } });
   });
 });
 
@@ -163,9 +165,11 @@ describe('the cache', () => {
 
   test('keeps a policy, which is evaluated for each request: one for a single path refuses every other path', async () => {
     const Authorizer = policy([statement('Allow', arn('$default/GET/a'))]);
-    const { port, called } = await start({ Authorizer }, guarded({ ttl: 300_000 }));
+    const { port, called, log } = await start({ Authorizer }, guarded({ ttl: 300_000 }));
     expect((await send(port, 'GET /a', [token])).status).toBe(200);
     expect(await send(port, 'GET /b', [token])).toMatchObject({ status: 403, body: '{"message":"Forbidden"}' });
+    const error = `Authorizer: its policy, which may be cached, does not allow ${arn('$default/GET/b')}`;
+    expect(log[1]).toMatchObject({ error });
     expect(called).toEqual(['Authorizer', 'Orders']);
   });
 

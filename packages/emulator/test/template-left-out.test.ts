@@ -150,6 +150,12 @@ describe('with leaveOut, readTemplate', () => {
       'its AuthorizerType is "JWKS"',
       [['GET /orders/{id}'], routesOnly[1]],
     ],
+    [
+      'GuardAuthorizer',
+      { AuthorizerType: 'JWT', JwtConfiguration: { Issuer: { Ref: 'Pool' } } },
+      'its JwtConfiguration.Issuer refers to Pool',
+      [['GET /orders/{id}'], routesOnly[1]],
+    ],
     ['ShopIntegration', { IntegrationType: 'HTTP_PROXY' }, 'its IntegrationType is "HTTP_PROXY"', routesOnly],
     ['ShopIntegration', { RequestParameters: {} }, 'its RequestParameters is not supported', routesOnly],
     ['ShopLive', { RoutingConfig: {} }, 'its RoutingConfig is not supported', routesOnly],

@@ -97,13 +97,14 @@ const fixed: Row[] = (
     ['Shop', 'PackageType', 'Image'],
     ['Api', 'ProtocolType', 'WEBSOCKET'],
     ['GetOrder', 'ApiId', 'abc123'],
+    ['GetOrder', 'AuthorizationType', 'AWS_IAM'],
     ['GetOrder', 'AuthorizationType', 'JWT'],
     ['Stage', 'StageName', 'v1'],
     ['Stage', 'AutoDeploy', false],
     ['ShopIntegration', 'IntegrationType', 'HTTP_PROXY'],
     ['ShopIntegration', 'ConnectionType', 'VPC_LINK'],
     ['ShopIntegration', 'PayloadFormatVersion', '1.0'],
-    ['GuardAuthorizer', 'AuthorizerType', 'JWT'],
+    ['GuardAuthorizer', 'AuthorizerType', 'AWS_IAM'],
     ['GuardAuthorizer', 'AuthorizerPayloadFormatVersion', '3.0'],
     ['GuardAuthorizer', 'EnableSimpleResponses', 'yes'],
   ] as const
@@ -178,6 +179,11 @@ const defaultStage = { StageName: '$default', AutoDeploy: true };
 const noPermission = `API Gateway has no permission to invoke ${functionArn(account, 'Shop')}:live`;
 const credentialsForAll = { AllowCredentials: true, AllowOrigins: ['https://shop.example', '*'] };
 
+const literal = 'https://issuer.example';
+const pool = { Ref: 'Pool' };
+const unknownPool = 'refers to Pool (AWS::Cognito::UserPool), which is unknown here';
+const jwtOf = (Issuer: unknown, ...Audience: unknown[]) => ({ JwtConfiguration: { Audience, Issuer } });
+
 const api: Row[] = [
   ['Api2', add('Api2', 'AWS::ApiGatewayV2::Api', { ProtocolType: 'HTTP' }), 'only Api is served'],
   ['Stage2', add('Stage2', 'AWS::ApiGatewayV2::Stage', { ...defaultStage, ApiId: 'Api' }), 'only Stage is served'],
@@ -196,6 +202,23 @@ const api: Row[] = [
     { AuthorizerResultTtlInSeconds: 1, IdentitySource: [] },
     'its AuthorizerResultTtlInSeconds needs an IdentitySource',
   ],
+  ...(
+    [
+      [{ JwtConfiguration: undefined }, 'its JwtConfiguration is not an object'],
+      [jwtOf(pool), `its JwtConfiguration.Issuer ${unknownPool}. Pass \`jwt: `],
+      [jwtOf(literal, pool), `its JwtConfiguration.Audience ${unknownPool}. Pass \`jwt: `],
+      [jwtOf('http://127.0.0.1'), 'its JwtConfiguration.Issuer "http://127.0.0.1" is not supported. Pass `jwt: '],
+      [{ ...jwtOf(literal), IdentitySource: [] }, 'it needs exactly one IdentitySource'],
+      [
+        { ...jwtOf(literal), IdentitySource: ['$request.header.A', '$request.header.B'] },
+        'it needs exactly one IdentitySource',
+      ],
+      [{ ...jwtOf(literal), IdentitySource: ['$context.routeKey'] }, 'it needs exactly one IdentitySource'],
+    ] as const
+  ).map(([properties, reason]): Row => {
+    const jwt = { AuthorizerType: 'JWT', IdentitySource: ['$request.header.Authorization'], ...properties };
+    return ['GuardAuthorizer', jwt, reason];
+  }),
   ['GuardAuthorizer', { IdentitySource: ['$context.a'] }, 'its IdentitySource "$context.a" is not supported'],
   ['Api', { CorsConfiguration: credentialsForAll }, 'its CorsConfiguration allows credentials and every origin (*)'],
   ['Api', { CorsConfiguration: { AllowOrigins: [7] } }, 'its CorsConfiguration.AllowOrigins is not a list of strings'],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { functionArn, tableArn } from '../served-stack.ts';
+import { functionArn, type JwtIssuer, tableArn } from '../served-stack.ts';
 import { withoutEffect } from '../template/other-types.ts';
 import { readTemplate } from '../template/read-template.ts';
 import { served } from '../template/resource-types.ts';
@@ -301,6 +301,48 @@ describe('readTemplate', () => {
     const identitySources = ['$request.header.Authorization', '$context.routeKey'];
     const expected = { identitySources, format: '1.0', isSimple: false, ttl: 300_000 };
     expect(api.routes[0]?.authorizer).toMatchObject(expected);
+  });
+
+  const poolUrl = {
+    'Fn::Join': ['', ['https://cognito-idp.', { Ref: 'AWS::Region' }, '.amazonaws.com/', { Ref: 'Pool' }]],
+  };
+  const literal = 'https://issuer.example';
+  const local = { issuer: 'http://127.0.0.1:9', audience: ['me'], jwks: { keys: [] } };
+  test.each<[what: string, Issuer: unknown, Audience: unknown, jwt: JwtIssuer | undefined, expected: object]>([
+    ['with known values', literal, ['shop'], undefined, { issuer: literal, audience: ['shop'] }],
+    ['of another issuer than `jwt`', literal, ['shop'], local, { issuer: literal, audience: ['shop'] }],
+    [
+      'of the issuer in `jwt`',
+      literal,
+      ['shop'],
+      { ...local, issuer: literal },
+      { ...local, issuer: literal, audience: ['shop'] },
+    ],
+    ['of a user pool', poolUrl, [{ Ref: 'Pool' }], local, local],
+    ['of a user pool, with a known audience', poolUrl, ['shop'], local, { ...local, audience: ['shop'] }],
+    [
+      'with an unknown audience',
+      literal,
+      ['shop', { Ref: 'Pool' }],
+      local,
+      { issuer: literal, audience: ['shop', 'me'] },
+    ],
+  ])('reads a JWT authorizer %s: %j, %j, %j', (_, Issuer, Audience, jwt, expected) => {
+    const template = ordersTemplate(({ GuardAuthorizer, GetOrder }) => {
+      Object.assign(GuardAuthorizer ?? {}, {
+        Properties: {
+          ApiId: { Ref: 'Api' },
+          AuthorizerType: 'JWT',
+          IdentitySource: ['$request.header.Authorization'],
+          JwtConfiguration: { Audience, Issuer },
+        },
+      });
+      Object.assign(GetOrder?.Properties ?? {}, { AuthorizationType: 'JWT', AuthorizationScopes: ['read'] });
+    });
+    const { api } = readTemplate(template, '/assets', { account, jwt });
+    const authorizer = { ...expected, identitySource: '$request.header.Authorization' };
+    expect(api.routes[0]).toMatchObject({ routeKey: 'GET /orders/{id}', scopes: ['read'] });
+    expect(api.routes[0]?.authorizer).toEqual(authorizer);
   });
 
   test.each<[of: string, changes: Record<string, object>, version: string]>([

@@ -1,4 +1,4 @@
-/** Three functions of foreign-stack.e2e.ts: one may read and write orders, one may not, and one is the authorizer. */
+/** The functions of foreign-stack.e2e.ts: one may read and write orders, two may not, and one is an authorizer. */
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
 
 const dynamoDb = new DynamoDB();
@@ -22,6 +22,8 @@ export const admin = async ({ routeKey, pathParameters: { id }, requestContext }
   if (routeKey.startsWith('GET')) await dynamoDb.getItem({ TableName, Key: { id: { S: id } } });
   return { user: requestContext.authorizer.lambda.user, id };
 };
+
+export const mine = async ({ requestContext }) => requestContext.authorizer.jwt.claims.sub;
 
 export const authorize = async ({ authorizationToken, methodArn }) => ({
   principalId: 'ann',
