@@ -8,8 +8,11 @@ import type { Clock } from './routes.ts';
 /** Authorizes a request. @returns the `authorizer` of the event's request context @throws Refused */
 export type Authorize = (event: RequestEvent, route: RouteSpec, invoke: Invoker) => Promise<object>;
 
-/** What a function has decided: whether it allows a request, by its ARN, and what it tells the route's function. */
-type Verdict = { allows: (arn: string) => boolean; context: object };
+/**
+ * What a function has decided: whether it allows a request, by its ARN, and what it tells the route's function: null, if
+ * it has returned no context. (AWS's Powertools for Lambda document the null in their schema of the event.)
+ */
+type Verdict = { allows: (arn: string) => boolean; context: object | null };
 
 /**
  * How long API Gateway waits for an authorizer, in milliseconds:
@@ -58,8 +61,8 @@ export const lambdaAuthorizer = (spec: LambdaAuthorizerSpec, { id, region }: Acc
 /** Reads the response of an authorizer. @returns undefined if it is malformed */
 const readVerdict = (response: unknown, isSimple: boolean): Verdict | undefined => {
   if (!isObject(response)) return undefined;
-  const { isAuthorized, principalId, policyDocument, context = {} } = response;
-  if (!isObject(context)) return undefined;
+  const { isAuthorized, principalId, policyDocument, context = null } = response;
+  if (context !== null && !isObject(context)) return undefined;
   if (isSimple) return typeof isAuthorized === 'boolean' ? { allows: () => isAuthorized, context } : undefined;
   const statements = isObject(policyDocument) ? [policyDocument['Statement']].flat().map(readStatement) : [undefined];
   if (typeof principalId !== 'string' || !statements.every((each) => each !== undefined)) return undefined;
@@ -77,8 +80,12 @@ const readStatement = (statement: unknown): Statement | undefined => {
   return effect === 'Allow' || effect === 'Deny' ? { effect, actions, resources } : undefined;
 };
 
+/**
+ * The event with payload format 2.0. AWS does not document that `identitySource` may be null; AWS's Powertools know it:
+ * https://github.com/aws-powertools/powertools-lambda-typescript/issues/3483
+ */
 const event2 = (event: RequestEvent, identity: string[], routeArn: string): object => {
-  const identitySource = identity;
+  const identitySource = identity.length > 0 ? identity : null;
   return { ...event, type: 'REQUEST', routeArn, identitySource };
 };
 

@@ -73,7 +73,7 @@ describe('an IAM policy', () => {
 
   test.each([
     [{ context: { user: 'ann', level: 3, roles: ['a'] } }, { user: 'ann', level: 3, roles: ['a'] }],
-    [{}, {}],
+    [{}, null],
   ])('may have a context, as in %j: the function gets %j', async (more, expected) => {
     const { port, event } = await start({ Authorizer: policy([all], more) }, guarded());
     await send(port, 'GET /orders', [token]);
