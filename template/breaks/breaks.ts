@@ -620,10 +620,11 @@ const byFile: Record<string, Row[]> = {
     ['headers.host === host ?', 'headers.host ?', 'A website can point its name at the store, and call it.'],
   ],
   'packages/emulator/dynamodb/guard.ts': [
+    ['if (caller === undefined ||', 'if (!caller) return () => undefined;\n    if (', 'Anybody may use the store.'],
     [
-      'if (caller === undefined) return unrecognizedClient;',
-      'if (!caller) return () => undefined;',
-      'Anybody may use the store.',
+      "caller === undefined || headers['x-amz-security-token'] !== caller.sessionToken",
+      'caller === undefined',
+      'A client without a session token works here, but fails on AWS.',
     ],
     ["['Query', tableOrIndex]", "['Query', table]", 'The permission for a table is enough to query its index.'],
   ],

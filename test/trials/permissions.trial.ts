@@ -46,13 +46,14 @@ const describingCode = `${Buffer.from(bundle(changedOperation.entry))}
 const { handler } = module.exports;
 module.exports = {
   handler: async (event, context) => {
-    const { AWS_ENDPOINT_URL_DYNAMODB, AWS_ACCESS_KEY_ID, TABLE_NAME } = process.env;
+    const { AWS_ENDPOINT_URL_DYNAMODB, AWS_ACCESS_KEY_ID, AWS_SESSION_TOKEN, TABLE_NAME } = process.env;
     const response = await fetch(AWS_ENDPOINT_URL_DYNAMODB, {
       method: 'POST',
       headers: {
         'content-type': 'application/x-amz-json-1.0',
         'x-amz-target': 'DynamoDB_20120810.DescribeTable',
         'x-amz-date': '20261121T100000Z',
+        'x-amz-security-token': AWS_SESSION_TOKEN,
         authorization: \`AWS4-HMAC-SHA256 Credential=\${AWS_ACCESS_KEY_ID}/a/b/dynamodb/aws4_request, SignedHeaders=a, Signature=b\`,
       },
       body: JSON.stringify({ TableName: TABLE_NAME }),

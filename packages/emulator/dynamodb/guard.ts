@@ -13,8 +13,17 @@ export type Guard = (headers: IncomingHttpHeaders) => Refusal | BodyGuard;
 
 type BodyGuard = (body: string) => Refusal | undefined;
 
-/** A function that calls the store. `principal` is the ARN by which error messages name the function. */
-export type Caller = { account: Account; principal: string; policies: Record<string, Policy> };
+/**
+ * A function that calls the store. `principal` is the ARN by which error messages name the function. Temporary
+ * credentials are valid only with their session token:
+ * https://docs.aws.amazon.com/STS/latest/APIReference/API_Credentials.html
+ */
+export type Caller = {
+  account: Account;
+  principal: string;
+  policies: Record<string, Policy>;
+  sessionToken: string;
+};
 
 /**
  * Makes a guard that lets each caller do only what its role allows. The emulator itself, whose access key id is
@@ -34,12 +43,13 @@ export const makeGuard =
     const [, key = ''] = /Credential=([^/]+)/.exec(headers.authorization ?? '') ?? [];
     if (key === ownKey) return () => undefined;
     const caller = callers.get(key);
-    if (caller === undefined) return unrecognizedClient;
+    if (caller === undefined || headers['x-amz-security-token'] !== caller.sessionToken) return unrecognizedClient;
     return (body) => firstRefusal(caller, `dynamodb:${operation}`, resources(parse(body), caller.account));
   };
 
-export const callerOf = ({ name, account, role, boundary, roleName }: FunctionSpec): Caller => ({
+export const callerOf = ({ name, account, role, boundary, roleName }: FunctionSpec, sessionToken: string): Caller => ({
   account,
+  sessionToken,
   principal: `arn:aws:sts::${account.id}:assumed-role/${roleName}/${name}`,
   policies: {
     'identity-based policy': readPolicy(role),

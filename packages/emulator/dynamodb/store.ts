@@ -93,9 +93,9 @@ const embedded = async (folder: string): Promise<StoreServer> => {
     enforcesRoles: true,
     credentials,
     credentialsOf: (spec) => {
-      const accessKeyId = keyOf(spec, secret);
-      callers.set(accessKeyId, callerOf(spec));
-      return { accessKeyId, secretAccessKey: 'local' };
+      const found = credentialsOf(spec, secret);
+      callers.set(found.accessKeyId, callerOf(spec, found.sessionToken));
+      return found;
     },
     advice:
       '. If AWS accepts that table, use a DynamoDB that accepts it too: pass `store: { endpoint }` (the commands: ' +
@@ -104,14 +104,23 @@ const embedded = async (folder: string): Promise<StoreServer> => {
 };
 
 /**
- * Returns an access key id for a function and its role. If a reload changes the role, the new role gets a new id, and
- * requests in progress keep the old one. Without the secret of this start, neither another function nor another user of
- * the machine can compute the id.
+ * Returns the credentials of a function and its role. If a reload changes the role, the new role gets new ones, and
+ * requests in progress keep the old ones. Without the secret of this start, neither another function nor another user
+ * of the machine can compute them.
  */
-const keyOf = ({ name, account, role, boundary, roleName }: FunctionSpec, secret: Buffer): string =>
-  `${name}-${createHmac('sha256', secret)
+const credentialsOf = (
+  { name, account, role, boundary, roleName }: FunctionSpec,
+  secret: Buffer,
+): Required<Credentials> => {
+  const digest = createHmac('sha256', secret)
     .update(JSON.stringify([name, account, role, boundary, roleName]))
-    .digest('hex')}`;
+    .digest('hex');
+  return {
+    accessKeyId: `${name}-${digest.slice(0, 32)}`,
+    secretAccessKey: 'local',
+    sessionToken: digest.slice(32),
+  };
+};
 
 const external = (endpoint: string): StoreServer => {
   checkEndpoint(endpoint);

@@ -45,14 +45,17 @@ describe('a role', () => {
   });
 });
 
+const token = 'a session token';
+
 const headersOf = (operation: string, key = functionSpec.name) => ({
+  'x-amz-security-token': token,
   'x-amz-target': `DynamoDB_20120810.${operation}`,
   authorization: `AWS4-HMAC-SHA256 Credential=${key}/20261122/us-east-1/dynamodb/aws4_request, Signature=abc`,
 });
 
 /** What the guard says to a request of a function with this role. The function's access key id is its name. */
 const check = (role: Statement[], headers: IncomingHttpHeaders, body: string, boundary?: Statement[]) => {
-  const caller = callerOf({ ...functionSpec, role, ...(boundary && { boundary }) });
+  const caller = callerOf({ ...functionSpec, role, ...(boundary && { boundary }) }, token);
   const guard = makeGuard(new Map([[functionSpec.name, caller]]), 'own');
   const checked = guard(headers);
   return typeof checked === 'function' ? checked(body) : checked;
@@ -114,14 +117,16 @@ describe('a request to the emulated DynamoDB', () => {
     },
   );
 
-  test.each([headersOf('PutItem', 'somebody'), { 'x-amz-target': 'DynamoDB_20120810.PutItem' }])(
-    'with the headers %j, whose credentials are unknown or missing, is refused',
-    (headers) => {
-      expect(check([all], headers, '{}')).toMatchObject({
-        __type: 'com.amazon.coral.service#UnrecognizedClientException',
-      });
-    },
-  );
+  test.each([
+    headersOf('PutItem', 'somebody'),
+    { 'x-amz-target': 'DynamoDB_20120810.PutItem' },
+    { ...headersOf('PutItem'), 'x-amz-security-token': undefined },
+    { ...headersOf('PutItem'), 'x-amz-security-token': 'of another function' },
+  ])('with the headers %j, whose credentials are unknown or incomplete, is refused', (headers) => {
+    expect(check([all], headers, '{}')).toMatchObject({
+      __type: 'com.amazon.coral.service#UnrecognizedClientException',
+    });
+  });
 
   test.each([
     ['DynamoDB_20120810.TransactWriteItems', 'TransactWriteItems'],

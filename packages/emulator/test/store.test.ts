@@ -159,6 +159,7 @@ describe('the embedded store', () => {
         'content-type': 'application/x-amz-json-1.0',
         'x-amz-target': `DynamoDB_20120810.${operation}`,
         'x-amz-date': '20261122T000000Z',
+        'x-amz-security-token': environment['AWS_SESSION_TOKEN'],
         authorization: `AWS4-HMAC-SHA256 Credential=${environment['AWS_ACCESS_KEY_ID']}/20261122/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=a`,
         ...headers,
       },
@@ -372,6 +373,7 @@ describe('the embedded store', () => {
   test.each([
     ['another host', { host: 'rebound.example' }, 'The store is at http://127.0.0.1:'],
     ['an unknown key', { authorization: 'AWS4-HMAC-SHA256 Credential=nobody/20261122' }, 'security token'],
+    ['no session token', { 'x-amz-security-token': '' }, 'security token'],
   ])('refuses a request with %s before its body has arrived', async (_, headers, message) => {
     const unfinished = { 'content-length': '100', connection: 'close', ...headers };
     expect(await send(await open([]), 'ListTables', '{', unfinished)).toEqual([400, expect.stringContaining(message)]);
@@ -431,12 +433,13 @@ describe('the embedded store', () => {
 
   test('keeps working after a function has ended in the middle of its request to the store', async () => {
     const store = await open([items]);
-    const { AWS_ENDPOINT_URL_DYNAMODB: url = '', AWS_ACCESS_KEY_ID: ownKey } = store.environmentOf(mayAll);
-    const { host, port } = new URL(url);
+    const environment = store.environmentOf(mayAll);
+    const { host, port } = new URL(environment['AWS_ENDPOINT_URL_DYNAMODB'] ?? '');
     const headers = [
       `Host: ${host}`,
       'X-Amz-Target: DynamoDB_20120810.ListTables',
-      `Authorization: Credential=${ownKey}/`,
+      `X-Amz-Security-Token: ${environment['AWS_SESSION_TOKEN']}`,
+      `Authorization: Credential=${environment['AWS_ACCESS_KEY_ID']}/`,
     ];
     const socket = connect(Number(port), '127.0.0.1');
     socket.end(['POST / HTTP/1.1', ...headers, 'Content-Length: 100', '', '{'].join('\r\n'));
