@@ -30,8 +30,8 @@ export type FunctionSpec = {
   environment: Record<string, string>;
   timeout: number;
   memoryMegabytes: number;
-  /** The least severe level that is logged: ApplicationLogLevel (by default INFO) if LogFormat is JSON, else TRACE. */
-  logLevel: LogLevel;
+  /** The least severe level that is logged. Undefined if the log format is Text, which has no levels. */
+  logLevel: LogLevel | undefined;
   /** The statements of all policies of the function's role. */
   role: Statement[];
   /** The statements of the role's permissions boundary, if it has one: they limit what `role` allows. */

@@ -152,6 +152,7 @@ const withinLimit = (result: string): Answer =>
 
 /**
  * The environment variables that Lambda sets: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
+ * Only JSON logs have a level: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-advanced.html
  */
 const lambdaVariables = (spec: FunctionSpec, folder: string): Record<string, string> => ({
   _HANDLER: spec.handler,
@@ -161,9 +162,9 @@ const lambdaVariables = (spec: FunctionSpec, folder: string): Record<string, str
   AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(spec.memoryMegabytes),
   AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
   AWS_LAMBDA_INITIALIZATION_TYPE: 'on-demand',
-  AWS_LAMBDA_LOG_FORMAT: 'JSON',
+  AWS_LAMBDA_LOG_FORMAT: spec.logLevel === undefined ? 'Text' : 'JSON',
   AWS_LAMBDA_LOG_GROUP_NAME: `/aws/lambda/${spec.name}`,
-  AWS_LAMBDA_LOG_LEVEL: spec.logLevel,
+  ...(spec.logLevel && { AWS_LAMBDA_LOG_LEVEL: spec.logLevel }),
   AWS_LAMBDA_LOG_STREAM_NAME: `${new Date().toISOString().slice(0, 10).replaceAll('-', '/')}/[$LATEST]${randomBytes(16).toString('hex')}`,
   AWS_REGION: spec.account.region,
   LAMBDA_TASK_ROOT: folder,

@@ -31,6 +31,43 @@ export const patchConsole = (minimum: string | undefined, send: (record: string)
   Object.assign(console, { log: console.info });
 };
 
+/**
+ * Makes each line that is written to stdout or stderr a log record. Loggers other than `console` write there. A line
+ * that is a JSON object is the message, and has its own level.
+ * @returns a function that ends the last line
+ */
+export const captureOutput = (send: (record: string) => void): (() => void) => {
+  const streams: [NodeJS.WriteStream, LogLevel][] = [
+    [process.stdout, 'INFO'],
+    [process.stderr, 'ERROR'],
+  ];
+  const ends = streams.map(([stream, level]) => {
+    let unfinished = '';
+    const write = (chunk: string | Uint8Array, ...others: unknown[]): boolean => {
+      const lines = (unfinished + Buffer.from(chunk).toString()).split('\n');
+      unfinished = lines.pop() ?? '';
+      for (const line of lines) send(lineRecord(level, line));
+      const callback = others.at(-1);
+      if (typeof callback === 'function') process.nextTick(callback);
+      return true;
+    };
+    Object.assign(stream, { write });
+    return () => unfinished === '' || write('\n');
+  });
+  return () => ends.forEach((end) => void end());
+};
+
+const lineRecord = (level: LogLevel, line: string): string => {
+  try {
+    const message = JSON.parse(line);
+    const own = Object.values(levels).find((each) => each === String(message.level).toUpperCase());
+    if (typeof message === 'object') return JSON.stringify({ level: own ?? level, message });
+  } catch {
+    // The line is not JSON.
+  }
+  return JSON.stringify({ level, message: line });
+};
+
 /** Logs, as Lambda does, a value that a function threw or with which a promise was rejected. */
 export const logError = (thrown: unknown): void =>
   console.error(thrown instanceof Error ? thrown : new Error(String(thrown)));

@@ -7,7 +7,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import tls from 'node:tls';
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadHandler } from './load-handler.ts';
-import { errorText, JSONStringifyError, logError, patchConsole, UnhandledPromiseRejection } from './reports.ts';
+import {
+  captureOutput,
+  errorText,
+  JSONStringifyError,
+  logError,
+  patchConsole,
+  UnhandledPromiseRejection,
+} from './reports.ts';
 
 /**
  * `certificates` are certificate authorities (PEM) that the function trusts besides Node's default ones. If `debug` is
@@ -45,12 +52,15 @@ const send = (message: RuntimeMessage): void => parentPort?.postMessage(message)
  * uncaught exception.
  */
 const crash = (error: unknown, exitCode: number): void => {
+  endLine();
   logError(error);
   send({ kind: 'end', reason: errorText(error) });
   process.exit(exitCode);
 };
 
-patchConsole(env['AWS_LAMBDA_LOG_LEVEL'], (record) => send({ kind: 'log', record }));
+const log = (record: string): void => send({ kind: 'log', record });
+patchConsole(env['AWS_LAMBDA_LOG_LEVEL'], log);
+const endLine = captureOutput(log);
 // AWS does not document these two listeners, but version 3 of AWS's runtime interface client for Node.js has them.
 process.on('uncaughtException', (error) => crash(error, 129));
 process.on('unhandledRejection', (reason) => crash(new UnhandledPromiseRejection(reason), 128));
@@ -114,9 +124,11 @@ parentPort?.on('message', async (invocation: Invocation) => {
     const result = await handler?.(JSON.parse(invocation.event), contextOf(invocation, endsAt));
     // As on Lambda, wait one turn of the event loop: an unhandled rejection in that turn makes the event fail.
     await nextTurn();
+    endLine();
     send({ kind: 'result', result: toJson(result) });
   } catch (error) {
     await nextTurn();
+    endLine();
     logError(error);
     send({ kind: 'failure', reason: errorText(error) });
   }

@@ -155,7 +155,7 @@ const logLevels: LogLevel[] = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL
 /**
  * Reads the least severe level to log. Lambda filters lines by level only if LogFormat is JSON (the default is Text).
  */
-const readLogLevel = (fn: FunctionResource): LogLevel => {
+const readLogLevel = (fn: FunctionResource): LogLevel | undefined => {
   const fields = fn.fields('LoggingConfig', fn.raw('LoggingConfig') ?? {}, [
     'ApplicationLogLevel',
     'LogFormat',
@@ -163,7 +163,7 @@ const readLogLevel = (fn: FunctionResource): LogLevel => {
     'SystemLogLevel',
   ]);
   const read = (field: 'ApplicationLogLevel' | 'LogFormat') => fn.evaluate(`LoggingConfig.${field}`, fields[field]);
-  if (read('LogFormat') !== 'JSON') return 'TRACE';
+  if (read('LogFormat') !== 'JSON') return undefined;
   const level = read('ApplicationLogLevel') ?? 'INFO';
   const known = logLevels.find((each) => each === level);
   if (known !== undefined) return known;

@@ -69,6 +69,11 @@ describe('the environment of a function', () => {
     });
   });
 
+  test('has no AWS_LAMBDA_LOG_LEVEL if the log format is Text, so that a logger follows its own setting', async () => {
+    const code = 'exports.handler = async () => [process.env.AWS_LAMBDA_LOG_FORMAT, process.env.AWS_LAMBDA_LOG_LEVEL]';
+    expect(await returned(code, { logLevel: undefined })).toEqual(['Text', null]);
+  });
+
   test('has the trace id from the request header x-amzn-trace-id, or a new trace id if that header is missing', async () => {
     const code = 'exports.handler = async (_, context) => [process.env._X_AMZN_TRACE_ID, context.xRayTraceId].join()';
     const fn = await functionOf(code);
@@ -185,6 +190,20 @@ test.each<[LogLevel | undefined, string[]]>([
 ])('the log level %s keeps only the lines of the levels %j', async (logLevel, levels) => {
   const all = "for (const level of ['trace', 'debug', 'log', 'info', 'warn', 'error', 'fatal']) console[level](level);";
   expect((await logOf(all, logLevel)).map(({ level }) => level)).toEqual(levels);
+});
+
+test.each([
+  ["process.stdout.write('one\\ntw'); process.stdout.write(Buffer.from('o\\n'))", ['one', 'two'], 'INFO'],
+  ["process.stdout.write('no line break')", ['no line break'], 'INFO'],
+  ["process.stderr.write('one\\n')", ['one'], 'ERROR'],
+  ['new console.Console(process.stdout).log({ a: 1 })', ['{ a: 1 }'], 'INFO'],
+  ['process.stdout.write(\'{"level":"warn","a":1}\\n\')', [{ level: 'warn', a: 1 }], 'WARN'],
+  ['process.stdout.write(\'{"level":3}\\n[1\\n\')', [{ level: 3 }, '[1'], 'INFO'],
+])('each line that a function writes to stdout or stderr is in the log: %s', async (code, messages, level) => {
+  const fn = await functionOf(`exports.handler = async () => { ${code} }`);
+  const lines = messages.map((message) => ({ functionName: 'Fn', level, message }));
+  expect((await fn.invoke()).log).toEqual(lines);
+  expect((await fn.invoke()).log, 'the next event').toEqual(lines);
 });
 
 test('a thrown value is logged as an error after the lines that the handler logged', async () => {

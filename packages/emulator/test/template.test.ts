@@ -63,7 +63,7 @@ describe('readTemplate', () => {
       },
       timeout: 7_000,
       memoryMegabytes: 256,
-      logLevel: 'TRACE',
+      logLevel: undefined,
       role: expect.any(Array),
       roleName: 'ShopRole',
     });
