@@ -1,7 +1,6 @@
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import path from 'node:path';
 import { reason } from './dynamodb/data-folder.ts';
 import { openStore, type StoreLocation } from './dynamodb/store.ts';
 import { type AccessLogEntry, gateway } from './gateway/server.ts';
@@ -188,10 +187,6 @@ const readStack = (
     throw new Error('The stack is missing: pass an app, or a template with the folder of its assets.');
   if (!existsSync(assets)) throw new Error(`The folder of the assets, ${assets}, does not exist.`);
   const stack = readTemplate(template, assets, { leaveOut, environment, jwt, account: readAccount(template, assets) });
-  // On Lambda, no folder above a function's code has a package.json. Here, one of them may, and its module type would
-  // apply to the function. The empty package.json in the folder of the assets prevents that.
-  const packageJson = path.join(assets, 'package.json');
-  if (!existsSync(packageJson)) writeFileSync(packageJson, '{}');
   return stack;
 };
 

@@ -27,6 +27,10 @@ export type FunctionSpec = {
   folder: string;
   /** The handler, written as FILE.EXPORT. */
   handler: string;
+  /** Lambda's name of the runtime, such as nodejs24.x. */
+  runtime: string;
+  /** The folders of the function's layers. The last one wins. */
+  layers: string[];
   environment: Record<string, string>;
   timeout: number;
   memoryMegabytes: number;

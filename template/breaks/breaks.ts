@@ -406,11 +406,24 @@ const byFile: Record<string, Row[]> = {
       'result.length > payloadLimit',
       'A response with many accented letters passes here, but fails on Lambda.',
     ],
+    ["['require-module', 'detect-module']", '[]', 'An ES module works here, but not under nodejs22.x on Lambda.'],
     ['this.#data.debug ? undefined : ', '', 'A function that a debugger pauses for five seconds is ended.'],
   ],
   'packages/emulator/lambda/runtime.ts': [
     ['process.setSourceMapsEnabled(true);', '', 'With --debug, stack traces have lines of the bundle.'],
     ['const endLine = captureOutput(log);', 'const endLine = () => {};', 'The lines of Powertools are in no log.'],
+  ],
+  'packages/emulator/lambda/modules.ts': [
+    [
+      'upwards(path.dirname(parent), home)',
+      'upwards(path.dirname(parent))',
+      'A function finds a package that it does not have on Lambda.',
+    ],
+    ["? 'module' : 'commonjs'", "? 'module' : context.format", 'A function in an app of ES modules fails.'],
+  ],
+  'packages/emulator/lambda/task-root.ts': [
+    ["code: 'EROFS'", "code: 'EACCES'", 'A function that writes to its folder gets another error than on Lambda.'],
+    ['process.cwd = () => root;', '', 'A function looks for its files in the folder of the emulator.'],
   ],
   'packages/emulator/lambda/suspend-timers.ts': [
     ['pauses.total() === total ||', 'true ||', 'As soon as a debugger resumes a function, the function times out.'],

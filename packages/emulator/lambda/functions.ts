@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type FunctionSpec, functionArn, type Target } from '../served-stack.ts';
-import { Instance, type LogLine, type Outcome, payloadLimit } from './instance.ts';
-import type { RuntimeData } from './runtime.ts';
+import { Instance, type InstanceData, type LogLine, type Outcome, payloadLimit } from './instance.ts';
 
 export type { LogLine, Outcome } from './instance.ts';
 
@@ -74,7 +73,7 @@ const maxInstances = 8;
 /** A Lambda function: up to eight instances, each of which handles one event at a time. */
 class LambdaFunction {
   #spec: FunctionSpec;
-  readonly #data: RuntimeData;
+  readonly #data: InstanceData;
   #folder: string;
   /** Every instance that has not ended, including those that still run old code. */
   readonly #instances = new Set<Instance>();
@@ -88,7 +87,7 @@ class LambdaFunction {
   #warmedUp?: Promise<void>;
   #isClosed = false;
 
-  constructor(spec: FunctionSpec, data: RuntimeData) {
+  constructor(spec: FunctionSpec, data: InstanceData) {
     this.#spec = spec;
     this.#data = data;
     this.#folder = spec.folder;

@@ -45,10 +45,13 @@ const initTimeout = 10_000;
  */
 const maxYoungGenerationSizeMb = 16;
 
+/** What all instances of all functions have in common. */
+export type InstanceData = Pick<RuntimeData, 'certificates' | 'debug'>;
+
 /** One execution environment of a function: a worker thread that handles one event at a time. */
 export class Instance {
   readonly #spec: FunctionSpec;
-  readonly #data: RuntimeData;
+  readonly #data: InstanceData;
   readonly #worker: Worker;
   readonly #onEnd: (instance: Instance) => void;
   readonly #initTimer: NodeJS.Timeout | undefined;
@@ -62,16 +65,16 @@ export class Instance {
    * Starts a thread that loads the code in `folder`. `onEnd` is called once: when the instance can handle no further
    * event.
    */
-  constructor(spec: FunctionSpec, folder: string, data: RuntimeData, onEnd: (instance: Instance) => void) {
+  constructor(spec: FunctionSpec, folder: string, data: InstanceData, onEnd: (instance: Instance) => void) {
     this.#spec = spec;
     this.#data = data;
     this.#onEnd = onEnd;
     this.#worker = new Worker(new URL(`runtime${path.extname(import.meta.filename)}`, import.meta.url), {
       // A debugger shows this name for the thread.
       name: spec.name,
-      workerData: data,
+      workerData: { ...data, layers: spec.layers, runtime: spec.runtime } satisfies RuntimeData,
       env: { ...spec.environment, ...lambdaVariables(spec, folder), ...compileCache() },
-      execArgv: [],
+      execArgv: disabledFeatures(spec),
       resourceLimits: { maxOldGenerationSizeMb: spec.memoryMegabytes, maxYoungGenerationSizeMb },
     });
     this.#worker.on('message', (message: RuntimeMessage) => this.#receive(message));
@@ -157,7 +160,7 @@ const withinLimit = (result: string): Answer =>
 const lambdaVariables = (spec: FunctionSpec, folder: string): Record<string, string> => ({
   _HANDLER: spec.handler,
   AWS_DEFAULT_REGION: spec.account.region,
-  AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',
+  AWS_EXECUTION_ENV: `AWS_Lambda_${spec.runtime}`,
   AWS_LAMBDA_FUNCTION_NAME: spec.name,
   AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(spec.memoryMegabytes),
   AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
@@ -167,9 +170,20 @@ const lambdaVariables = (spec: FunctionSpec, folder: string): Record<string, str
   ...(spec.logLevel && { AWS_LAMBDA_LOG_LEVEL: spec.logLevel }),
   AWS_LAMBDA_LOG_STREAM_NAME: `${new Date().toISOString().slice(0, 10).replaceAll('-', '/')}/[$LATEST]${randomBytes(16).toString('hex')}`,
   AWS_REGION: spec.account.region,
-  LAMBDA_TASK_ROOT: folder,
+  LAMBDA_TASK_ROOT: path.resolve(folder),
   TZ: ':UTC',
 });
+
+/**
+ * The features of Node.js that Lambda disables before nodejs24.x, unless the function's NODE_OPTIONS enable them:
+ * https://docs.aws.amazon.com/lambda/latest/dg/lambda-nodejs.html
+ */
+const disabledFeatures = ({ runtime, environment }: FunctionSpec): string[] =>
+  Number(/\d+/.exec(runtime)) >= 24
+    ? []
+    : ['require-module', 'detect-module']
+        .filter((name) => !environment['NODE_OPTIONS']?.includes(`--experimental-${name}`))
+        .map((name) => `--no-experimental-${name}`);
 
 /** If this process has a cache of compiled code, the function's thread uses it, too, and starts in half the time. */
 const compileCache = (): Record<string, string> => {

@@ -1,6 +1,5 @@
 /** Finds and loads a function's handler: https://docs.aws.amazon.com/lambda/latest/dg/nodejs-handler.html */
 import { existsSync } from 'node:fs';
-import { createRequire, registerHooks } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
@@ -28,25 +27,6 @@ export const loadHandler = async (folder: string, name: string): Promise<Handler
     );
   return handler as Handler;
 };
-
-const sdk = '@aws-sdk/client-dynamodb';
-// Find the AWS SDK before the hook below is registered; otherwise, the hook would call itself.
-const sdkUrl = pathToFileURL(createRequire(import.meta.url).resolve(sdk)).href;
-
-// On Lambda, the AWS SDK is preinstalled. Here, a function that does not bundle the SDK's DynamoDB client gets the
-// emulator's copy.
-registerHooks({
-  resolve: (specifier, context, next) => {
-    try {
-      return next(specifier, context);
-    } catch (error) {
-      if (specifier === sdk) return { url: sdkUrl, shortCircuit: true };
-      if (specifier.startsWith('@aws-sdk/') && error instanceof Error)
-        error.message += `\nBundle that package with the function: the emulator provides only ${sdk}.`;
-      throw error;
-    }
-  },
-});
 
 /** Splits a handler's name at the first dot after the last slash. The part after that dot may name a nested export. */
 const parse = (name: string): { file: string; exportName: string } => {

@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import tls from 'node:tls';
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadHandler } from './load-handler.ts';
+import { limitModules } from './modules.ts';
 import {
   captureOutput,
   errorText,
@@ -15,12 +16,13 @@ import {
   patchConsole,
   UnhandledPromiseRejection,
 } from './reports.ts';
+import { enterTaskRoot } from './task-root.ts';
 
 /**
  * `certificates` are certificate authorities (PEM) that the function trusts besides Node's default ones. If `debug` is
- * true, a debugger may pause the function.
+ * true, a debugger may pause the function. `layers` are folders, and `runtime` is Lambda's name for it.
  */
-export type RuntimeData = { certificates: string[]; debug: boolean };
+export type RuntimeData = { certificates: string[]; debug: boolean; layers: string[]; runtime: string };
 
 /** An event for the handler. `event` is JSON text, as on Lambda; `timeout` is in milliseconds. */
 export type Invocation = {
@@ -73,7 +75,7 @@ process.on('beforeExit', () =>
   }),
 );
 
-const { certificates, debug } = workerData as RuntimeData;
+const { certificates, debug, layers, runtime } = workerData as RuntimeData;
 if (certificates.length > 0) tls.setDefaultCACertificates([...tls.getCACertificates('default'), ...certificates]);
 
 if (debug) {
@@ -109,9 +111,10 @@ const toJson = (result: unknown): string => {
   }
 };
 
-const handler = await loadHandler(env['LAMBDA_TASK_ROOT'] ?? '', env['_HANDLER'] ?? '').catch((error) =>
-  crash(error, 1),
-);
+const taskRoot = env['LAMBDA_TASK_ROOT'] ?? '';
+limitModules(taskRoot, layers, runtime);
+enterTaskRoot(taskRoot);
+const handler = await loadHandler(taskRoot, env['_HANDLER'] ?? '').catch((error) => crash(error, 1));
 
 parentPort?.on('message', async (invocation: Invocation) => {
   const endsAt = performance.now() + invocation.timeout;

@@ -115,6 +115,8 @@ const readFunction = (
     account: fn.account,
     folder: path.join(assets, codeFolder(fn)),
     handler: fn.text('Handler'),
+    runtime,
+    layers: [],
     environment: readEnvironment(fn, environment),
     timeout: 1000 * fn.number('Timeout', 3, { min: 1, max: 900 }),
     memoryMegabytes: fn.number('MemorySize', 128, { min: 128, max: 10_240 }),

@@ -53,6 +53,8 @@ describe('readTemplate', () => {
       account,
       folder: `/assets/asset.${assetHash('a')}`,
       handler: 'index.handler',
+      runtime: 'nodejs24.x',
+      layers: [],
       environment: {
         ORDERS: 'Orders',
         ITEMS_ARN: tableArn(account, 'items'),

@@ -17,6 +17,8 @@ export const functionSpec: FunctionSpec = {
   account,
   folder: '',
   handler: 'index.handler',
+  runtime: 'nodejs24.x',
+  layers: [],
   environment: {},
   timeout: 3_000,
   memoryMegabytes: 128,
@@ -31,8 +33,7 @@ export const timeout = 300_000;
 /** Creates a folder with `files` (contents by path). Removes the folder when the test has finished. */
 export const folderWith = async (files: Record<string, string>): Promise<string> => {
   const folder = await temporaryFolder();
-  // With a package.json here, Node ignores one in a parent folder, which may declare ES modules.
-  for (const [name, content] of Object.entries({ 'package.json': '{}', ...files })) {
+  for (const [name, content] of Object.entries(files)) {
     const file = path.join(folder, name);
     await mkdir(path.dirname(file), { recursive: true });
     await writeFile(file, content);
