@@ -29,6 +29,8 @@ export type ServeOptions = Source & {
   store: StoreLocation;
   /** Certificate authorities (PEM) that the functions trust besides Node's default ones. */
   certificates?: string[];
+  /** How many instances of one function may run at the same time (8 by default). Further requests wait. */
+  maxInstances?: number;
   /** The port on 127.0.0.1; 0 (the default) means any free port. */
   port?: number;
   /** Called after each request with its entry in the access log, which includes what the functions have logged. */
@@ -77,6 +79,11 @@ export type Emulator = {
   /** Invokes a function by its name, without the gateway. */
   invoke: (functionName: string, event: unknown) => Promise<Outcome>;
   /**
+   * Loads the functions that are not loaded yet. Otherwise, its first request loads a function. Rejects with a line for
+   * each function that cannot be loaded; their requests fail, and the others are served.
+   */
+  warmUp: () => Promise<void>;
+  /**
    * Replaces a function's code with the code in `folder`, and sets these environment variables. Requests in progress
    * finish with the old code; later ones use the new code. Rejects with the reason if the new code cannot be loaded:
    * the function then keeps the old code and variables.
@@ -107,9 +114,10 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
   const store = await openStore(options.store);
   started.defer(store.close);
 
-  const { certificates = [], debug = false, throttle = false, port = 0, onRequest, intercept } = options;
+  const { certificates = [], debug = false, maxInstances = 8, throttle = false, port = 0 } = options;
+  const { onRequest, intercept } = options;
   const throttleClock = throttle ? () => performance.now() : undefined;
-  const versions = new StackVersions({ store, certificates, debug, throttleClock });
+  const versions = new StackVersions({ store, functions: { certificates, debug, maxInstances }, throttleClock });
   started.defer(() => versions.close());
   await versions.add(stack);
 
@@ -168,6 +176,7 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
     enforcesRoles: store.enforcesRoles,
     log,
     invoke: (name, event) => versions.invoke(name, event),
+    warmUp: () => versions.warmUp(),
     swap: (...swapped) => versions.swap(...swapped),
     reload: async (source) => versions.add(readStack(source, options)),
     close: () => running.disposeAsync(),

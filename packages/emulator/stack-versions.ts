@@ -1,7 +1,7 @@
 import type { Store } from './dynamodb/store.ts';
 import { HttpApi, type Respond } from './gateway/api.ts';
 import type { Clock } from './gateway/routes.ts';
-import { Functions, type Outcome } from './lambda/functions.ts';
+import { type FunctionOptions, Functions, type Outcome } from './lambda/functions.ts';
 import type { ServedStack } from './served-stack.ts';
 
 /** One version of the stack: what its template says to serve, and how many requests the version is handling. */
@@ -9,10 +9,7 @@ type Version = { stack: ServedStack; functions: Functions; api: HttpApi; inProgr
 
 type Options = {
   store: Store;
-  /** Certificate authorities (PEM) that the functions trust besides Node's default ones. */
-  certificates: string[];
-  /** If true, nothing times out, so that a debugger can pause the functions. */
-  debug: boolean;
+  functions: FunctionOptions;
   /** The clock for throttling. Without a clock, requests are not throttled. */
   throttleClock: Clock | undefined;
 };
@@ -38,8 +35,8 @@ export class StackVersions {
   }
 
   /**
-   * Creates those tables of the stack that are missing, loads its functions, and serves it in place of the previous
-   * version. Functions that did not change keep running.
+   * Creates those tables of the stack that are missing, and serves it in place of the previous version. Functions that
+   * did not change keep running; those that replace a loaded one are loaded first.
    * @throws Error with the reason if the stack cannot be served; the previous version is then still served
    */
   add(stack: ServedStack): Promise<void> {
@@ -63,6 +60,11 @@ export class StackVersions {
     await this.#current().functions.swap(...swapped);
   }
 
+  /** Loads the functions that are not loaded yet. @throws Error with a line for each that cannot be loaded */
+  async warmUp(): Promise<void> {
+    await this.#current().functions.warmUp();
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#open].map(({ functions }) => functions.close()));
@@ -71,19 +73,20 @@ export class StackVersions {
   }
 
   async #add(stack: ServedStack): Promise<void> {
-    const { store, certificates, throttleClock, debug } = this.#options;
+    const { store, functions: options, throttleClock } = this.#options;
     await store.createTables(stack.tables, stack.account);
     this.#mustBeOpen();
     const specs = stack.functions.map((spec) => ({
       ...spec,
       environment: { ...store.environmentOf(spec), ...spec.environment },
     }));
-    const functions = new Functions(specs, certificates, debug, this.#newest?.functions);
-    const api = new HttpApi(stack.api, (target, event) => functions.invoke(target, event), { throttleClock, debug });
+    const functions = new Functions(specs, options, this.#newest?.functions);
+    const { debug } = options;
+    const api = new HttpApi(stack.api, (...event) => functions.invoke(...event), { throttleClock, debug });
     const version: Version = { stack, functions, api, inProgress: 0 };
     this.#open.add(version);
     try {
-      await functions.warmUp();
+      await functions.warmUpReplacements();
       this.#mustBeOpen();
     } catch (error) {
       await this.#end(version);

@@ -384,6 +384,8 @@ const byFile: Record<string, Row[]> = {
     ['kept?.port ?? 0', '0', 'After each restart of the local service, every token is refused.'],
   ],
   'packages/emulator/lambda/functions.ts': [
+    ['before.get(name) !== each && (', 'before.size < 0 && (', 'A reload replaces a function by one that is broken.'],
+    ['os.availableParallelism()', '100', 'Twenty functions that load at the same time make each other time out.'],
     [
       '...this.#spec.environment, ...environment',
       '...this.#spec.environment',
@@ -437,6 +439,7 @@ const byFile: Record<string, Row[]> = {
     ['|| expires <= now', '', "An authorizer's result is kept for ever."],
   ],
   'packages/emulator/gateway/invocation.ts': [
+    ['void start.then(() => {', 'void Promise.resolve().then(() => {', 'A request that waits for an instance fails.'],
     ['debug ? invoked : ', '', 'The gateway gives up a request while a debugger pauses its function.'],
   ],
   'tools/start/contract.ts': [

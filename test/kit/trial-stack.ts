@@ -112,8 +112,8 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
 
   const current = await Promise.all(specs.map((spec) => changed(spec, 'new')));
   const older = await Promise.all((changes.previous ?? []).map((spec) => changed(spec, 'previous')));
-  const functions = new Functions(current, [issuer.certificate]);
-  const previous = new Functions(older, [issuer.certificate]);
+  const functions = new Functions(current, { certificates: [issuer.certificate] });
+  const previous = new Functions(older, { certificates: [issuer.certificate] });
   undo.push(() => Promise.all([functions.close(), previous.close()]));
   let newShare = 0.1;
   const events = new Map<string, number>();
@@ -127,9 +127,9 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   const log: AccessLogEntry[] = [];
   const invocations: Invocation[] = [];
   const token = await sign(issuer.key, claims({ iss: issuer.issuer }));
-  const { respond } = new HttpApi(api, async (target, event) => {
+  const { respond } = new HttpApi(api, async (target, event, onStart) => {
     const version = isForPrevious(target.functionName) ? previous : functions;
-    const outcome = await version.invoke(target, event);
+    const outcome = await version.invoke(target, event, onStart);
     invocations.push({ functionName: target.functionName, outcome });
     return outcome;
   });

@@ -92,7 +92,7 @@ const start = async (template: Template, { assets }: Version, environment: Recor
     const all = { ...spec, timeout: longTimeout, environment: own };
     return spec.name.startsWith('SmokeTest') ? wrapHandler(all, folder, withoutPauses) : all;
   });
-  const functions = new Functions(await Promise.all(started), [issuer.certificate]);
+  const functions = new Functions(await Promise.all(started), { certificates: [issuer.certificate] });
   onTestFinished(() => functions.close());
   const nameOf = (start: string): string => specs.find(({ name }: FunctionSpec) => name.startsWith(start))?.name ?? '';
   return { invoke: (name: string, event: unknown) => functions.invokeByName(nameOf(name), event) };

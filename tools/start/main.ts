@@ -95,6 +95,7 @@ const start = async (): Promise<void> => {
     }),
   });
   cleanUps.push(emulator.close);
+  await emulator.warmUp();
   for (const line of notServed(emulator)) say(line);
   const { url } = emulator;
 

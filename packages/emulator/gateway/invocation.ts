@@ -3,7 +3,8 @@ import type { LogLine, Outcome } from '../lambda/functions.ts';
 import type { RouteSpec, Target } from '../served-stack.ts';
 import { type HttpResponse, Refused, responseOf, responses } from './response.ts';
 
-export type Invoke = (target: Target, event: unknown) => Promise<Outcome>;
+/** Invokes a function. Calls `onStart` when an instance for the event is there: until then, no time counts. */
+export type Invoke = (target: Target, event: unknown, onStart: () => void) => Promise<Outcome>;
 
 /**
  * Invokes a function for one request.
@@ -16,8 +17,9 @@ export type Invoker = (target: Target, event: unknown, timeout: number) => Promi
 export const makeInvoker =
   (invoke: Invoke, log: LogLine[], debug: boolean): Invoker =>
   async (target, event, timeout) => {
-    const invoked = invoke(target, event);
-    const outcome = await (debug ? invoked : withTimeout(invoked, timeout));
+    const start = Promise.withResolvers<void>();
+    const invoked = invoke(target, event, start.resolve);
+    const outcome = await (debug ? invoked : withTimeout(invoked, timeout, start.promise));
     if (outcome === undefined) return undefined;
     log.push(...outcome.log);
     if ('result' in outcome) return outcome.result;
@@ -27,10 +29,16 @@ export const makeInvoker =
     );
   };
 
-/** Returns the result of `promise`, or undefined if it takes longer than `milliseconds`. A later result is ignored. */
-const withTimeout = async <T>(promise: Promise<T>, milliseconds: number): Promise<T | undefined> => {
+/**
+ * Returns the result of `promise`, or undefined if it takes longer than `milliseconds` after `start`. A later result is
+ * ignored.
+ */
+const withTimeout = async <T>(promise: Promise<T>, milliseconds: number, start: Promise<void>) => {
   const timeout = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => timeout.resolve(undefined), milliseconds);
+  let timer: NodeJS.Timeout | undefined;
+  void start.then(() => {
+    timer = setTimeout(() => timeout.resolve(undefined), milliseconds);
+  });
   return Promise.race([promise, timeout.promise]).finally(() => clearTimeout(timer));
 };
 

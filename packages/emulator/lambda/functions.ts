@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import os from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import { type FunctionSpec, functionArn, type Target } from '../served-stack.ts';
 import { Instance, type InstanceData, type LogLine, type Outcome, payloadLimit } from './instance.ts';
@@ -11,23 +12,35 @@ export type { LogLine, Outcome } from './instance.ts';
  */
 export class Functions {
   readonly #functions: Map<string, LambdaFunction>;
+  /** The functions that `warmUpReplacements` loads. */
+  readonly #replacements: LambdaFunction[];
+  #isWarm: boolean;
 
-  /**
-   * `certificates` are certificate authorities (PEM) that the functions trust besides Node's default ones. With
-   * `debug`, nothing times out. Functions of the previous stack (`earlier`) are reused if spec and code are unchanged.
-   */
-  constructor(specs: FunctionSpec[], certificates: string[] = [], debug = false, earlier?: Functions) {
+  /** Functions of the previous stack (`earlier`) are reused if spec and code are unchanged. */
+  constructor(specs: FunctionSpec[], options: FunctionOptions = {}, earlier?: Functions) {
+    const { certificates = [], debug = false, maxInstances = 8 } = options;
+    // More threads than processors would only make each other's loading time out.
+    const loading = new Turns(debug ? Number.POSITIVE_INFINITY : os.availableParallelism());
+    const shared = { certificates, debug, maxInstances, loading };
+    const before = earlier === undefined ? new Map<string, LambdaFunction>() : earlier.#functions;
     this.#functions = new Map(
       specs.map((spec) => {
-        const same = earlier === undefined ? undefined : earlier.#functions.get(spec.name);
-        return [spec.name, same?.runs(spec) ? same : new LambdaFunction(spec, { certificates, debug })];
+        const same = before.get(spec.name);
+        return [spec.name, same?.runs(spec) ? same : new LambdaFunction(spec, shared)];
       }),
     );
+    this.#isWarm = earlier === undefined ? false : earlier.#isWarm;
+    this.#replacements = [...this.#functions]
+      .filter(([name, each]) => before.get(name) !== each && (this.#isWarm || before.get(name)?.isLoaded))
+      .map(([, each]) => each);
   }
 
-  /** Passes an event to the function that `target` names. @throws Error if the stack has no function with that name */
-  async invoke(target: Target, event: unknown): Promise<Outcome> {
-    return this.#find(target.functionName).invoke(target, event);
+  /**
+   * Passes an event to the function that `target` names. Calls `onStart` when an instance for it is there.
+   * @throws Error if the stack has no function with that name
+   */
+  async invoke(target: Target, event: unknown, onStart?: () => void): Promise<Outcome> {
+    return this.#find(target.functionName).invoke(target, event, onStart);
   }
 
   /**
@@ -38,11 +51,20 @@ export class Functions {
   }
 
   /**
-   * Loads one instance of each function that is not loaded yet. @throws Error that names a function that cannot be
-   * loaded
+   * Loads each function that has not been loaded yet; otherwise, its first event loads it. @throws Error with a line for
+   * each function that cannot be loaded
    */
   async warmUp(): Promise<void> {
-    await Promise.all([...this.#functions.values()].map((each) => each.warmUp()));
+    this.#isWarm = true;
+    await loadAll([...this.#functions.values()]);
+  }
+
+  /**
+   * Loads each function that replaces a loaded one, so that code that is broken does not replace what runs; if the
+   * previous stack was warmed up, loads new functions, too. @throws Error as `warmUp` does
+   */
+  async warmUpReplacements(): Promise<void> {
+    await loadAll(this.#replacements);
   }
 
   /**
@@ -67,29 +89,63 @@ export class Functions {
   }
 }
 
-/** How many instances of one function may run at the same time. Further events wait for a free instance. */
-const maxInstances = 8;
+export type FunctionOptions = Partial<InstanceData> & {
+  /** How many instances of one function may run at the same time (8 by default). Further events wait. */
+  maxInstances?: number;
+};
 
-/** A Lambda function: up to eight instances, each of which handles one event at a time. */
+const loadAll = async (functions: LambdaFunction[]): Promise<void> => {
+  const loaded = await Promise.allSettled(functions.map((each) => each.warmUp()));
+  const reasons = loaded.flatMap((each) => (each.status === 'rejected' ? [each.reason.message] : []));
+  if (reasons.length > 0) throw new Error(reasons.join('\n'));
+};
+
+/** Lets only so many tasks run at the same time. */
+class Turns {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(limit: number) {
+    this.#free = limit;
+  }
+
+  async take(): Promise<void> {
+    if (this.#free === 0) return new Promise((resolve) => this.#waiting.push(resolve));
+    this.#free -= 1;
+  }
+
+  giveBack(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free += 1;
+    else next();
+  }
+}
+
+type Shared = InstanceData & { maxInstances: number; loading: Turns };
+
+/** A Lambda function: several instances, each of which handles one event at a time. */
 class LambdaFunction {
   #spec: FunctionSpec;
-  readonly #data: InstanceData;
+  readonly #shared: Shared;
   #folder: string;
   /** Every instance that has not ended, including those that still run old code. */
   readonly #instances = new Set<Instance>();
   /** The instances that run the newest code. */
   #current = new Set<Instance>();
+  /** How many instances wait for their turn to load. */
+  #starting = 0;
   #idle: Instance[] = [];
   readonly #waiting: (() => void)[] = [];
   /** Lines logged by instances that ended between two events. `invoke` returns them with the next event's lines. */
   readonly #lateLog: LogLine[] = [];
   #lastSwap: Promise<void> = Promise.resolve();
-  #warmedUp?: Promise<void>;
   #isClosed = false;
+  /** Whether an instance has been loaded. */
+  isLoaded = false;
 
-  constructor(spec: FunctionSpec, data: InstanceData) {
+  constructor(spec: FunctionSpec, shared: Shared) {
     this.#spec = spec;
-    this.#data = data;
+    this.#shared = shared;
     this.#folder = spec.folder;
   }
 
@@ -97,14 +153,17 @@ class LambdaFunction {
    * Invokes the function. If an instance has ended since the last event, the returned log begins with the last lines of
    * that instance, which no earlier call has returned.
    */
-  async invoke(target: Target, event: unknown): Promise<Outcome> {
+  async invoke(target: Target, event: unknown, onStart = () => {}): Promise<Outcome> {
     const payload = JSON.stringify(event);
     if (Buffer.byteLength(payload) >= payloadLimit)
       return { failure: 'the event is over 6 MB', tooLarge: true, log: [] };
+    const [began, isBusy] = [performance.now(), this.#isBusy()];
     const instance = await this.#acquire();
+    const waited = isBusy ? [this.#waitLine(performance.now() - began)] : [];
+    onStart();
     try {
       const outcome = await instance.run(target, payload, traceIdOf(event));
-      return { ...outcome, log: [...this.#lateLog.splice(0), ...outcome.log] };
+      return { ...outcome, log: [...this.#lateLog.splice(0), ...waited, ...outcome.log] };
     } finally {
       this.#release(instance);
     }
@@ -127,12 +186,8 @@ class LambdaFunction {
   /**
    * Loads one instance, so that errors show before the first request. @throws Error if the function cannot be loaded
    */
-  warmUp(): Promise<void> {
-    this.#warmedUp ??= this.#loadOne();
-    return this.#warmedUp;
-  }
-
-  async #loadOne(): Promise<void> {
+  async warmUp(): Promise<void> {
+    if (this.isLoaded) return;
     const instance = await this.#acquire();
     const failure = await instance.loaded();
     this.#release(instance);
@@ -154,12 +209,13 @@ class LambdaFunction {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#wakeAll();
     await Promise.all([...this.#instances].map((instance) => instance.stop()));
   }
 
   async #replaceCode(folder: string, environment: Record<string, string>): Promise<void> {
-    this.#mustBeOpen();
     const spec = { ...this.#spec, environment: { ...this.#spec.environment, ...environment } };
+    await this.#turn();
     const instance = this.#start(folder, spec);
     const failure = await instance.loaded();
     if (failure !== undefined)
@@ -170,6 +226,10 @@ class LambdaFunction {
     this.#current = new Set([instance]);
     this.#idle = [instance];
     for (const old of replaced) void old.stop();
+    this.#wakeAll();
+  }
+
+  #wakeAll(): void {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
@@ -177,10 +237,35 @@ class LambdaFunction {
     if (this.#isClosed) throw new Error(`The function ${this.#spec.name} was closed.`);
   }
 
+  /** Waits until an instance may load. */
+  async #turn(): Promise<void> {
+    this.#mustBeOpen();
+    await this.#shared.loading.take();
+    if (!this.#isClosed) return;
+    this.#shared.loading.giveBack();
+    this.#mustBeOpen();
+  }
+
   #start(folder: string, spec = this.#spec): Instance {
-    const instance = new Instance(spec, folder, this.#data, (ended) => this.#forget(ended));
+    const { certificates, debug, loading } = this.#shared;
+    const instance = new Instance(spec, folder, { certificates, debug }, (ended) => this.#forget(ended));
     this.#instances.add(instance);
+    void instance.loaded().then((failure) => {
+      this.isLoaded ||= failure === undefined;
+      loading.giveBack();
+    });
     return instance;
+  }
+
+  /** Whether an event must wait for another one to end. */
+  #isBusy(): boolean {
+    return this.#idle.length === 0 && this.#current.size + this.#starting >= this.#shared.maxInstances;
+  }
+
+  #waitLine(milliseconds: number): LogLine {
+    const { name } = this.#spec;
+    const message = `The event waited ${Math.ceil(milliseconds)} ms for one of ${this.#shared.maxInstances} instances. To have more, pass \`maxInstances\` to serve().`;
+    return { functionName: name, level: 'WARN', message };
   }
 
   async #acquire(): Promise<Instance> {
@@ -188,7 +273,9 @@ class LambdaFunction {
       this.#mustBeOpen();
       const free = this.#idle.pop();
       if (free !== undefined) return free;
-      if (this.#current.size < maxInstances) {
+      if (!this.#isBusy()) {
+        this.#starting += 1;
+        await this.#turn().finally(() => (this.#starting -= 1));
         const instance = this.#start(this.#folder);
         this.#current.add(instance);
         return instance;

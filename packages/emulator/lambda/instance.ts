@@ -45,7 +45,7 @@ const initTimeout = 10_000;
  */
 const maxYoungGenerationSizeMb = 16;
 
-/** What all instances of all functions have in common. */
+/** What all instances of all functions have in common. With `debug`, nothing times out. */
 export type InstanceData = Pick<RuntimeData, 'certificates' | 'debug'>;
 
 /** One execution environment of a function: a worker thread that handles one event at a time. */

@@ -38,14 +38,14 @@ const startTimers = `
 
 describe('with the option debug', () => {
   test('a timer that becomes due during a pause of the debugger is postponed, and does not fire as soon as the pause ends', async () => {
-    expect(await returned(startTimers, {}, [], true)).toEqual({ early: [], fired: kinds });
+    expect(await returned(startTimers, {}, { debug: true })).toEqual({ early: [], fired: kinds });
   });
 
   test('stack traces name the lines of the sources if the code has source maps', async () => {
     const source = "export const handler = async (): Promise<never> => {\n  throw new Error('oops');\n};";
     const options = { loader: 'ts', format: 'cjs', sourcemap: 'inline', sourcefile: 'src/handler.ts' } as const;
     const { code } = transformSync(source, options);
-    const log = async (debug: boolean) => JSON.stringify(await (await functionOf(code, {}, [], debug)).invoke());
+    const log = async (debug: boolean) => JSON.stringify(await (await functionOf(code, {}, { debug })).invoke());
     expect(await log(true)).toContain('src/handler.ts:2:9');
     expect(await log(false)).not.toContain('src/handler.ts');
   });
@@ -56,7 +56,7 @@ describe('with the option debug', () => {
       const timer = setInterval(() => { if ((ticks += 1) === 3) { clearInterval(timer); resolve(ticks); } }, 10);
       ${pause}
     });`;
-    expect(await returned(code, {}, [], true)).toBe(3);
+    expect(await returned(code, {}, { debug: true })).toBe(3);
   });
 
   test("a debugger's pause advances Date, but neither performance.now() nor the time that the event has used up", async () => {
@@ -66,7 +66,7 @@ describe('with the option debug', () => {
       ${pause}
       return read().map((value, index) => value - before[index]);
     };`;
-    const [clock, timeUsed, date] = (await returned(code, {}, [], true)) as number[];
+    const [clock, timeUsed, date] = (await returned(code, {}, { debug: true })) as number[];
     expect(clock, 'milliseconds by performance.now()').toBeLessThan(200);
     expect(timeUsed, 'milliseconds of the time left').toBeLessThan(200);
     expect(date, 'milliseconds by Date').toBeGreaterThan(200);
@@ -77,7 +77,7 @@ describe('with the option debug', () => {
     const code = `const finished = () => new Promise((resolve) => ${connect}.on('data', resolve));
       await finished();
       export const handler = async () => { await finished(); return 'late'; };`;
-    const fn = await functionOf({ 'index.mjs': code }, {}, [], true);
+    const fn = await functionOf({ 'index.mjs': code }, {}, { debug: true });
     let connected = next();
     const invoked = fn.invoke();
     for (const _ of ['loading', 'handling']) {

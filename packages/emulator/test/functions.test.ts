@@ -1,6 +1,8 @@
 /** Tests a function's instances, their limits and their ends, and how `swap` replaces the code. */
+import os from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Functions } from '../lambda/functions.ts';
 import { folderWith, functionOf, resultOf, returning, timeout, watchThreads } from './kit/one-function.ts';
 
 /**
@@ -73,6 +75,42 @@ test('a function that does not finish loading fails after 10 seconds', async () 
   await warmUp;
 });
 
+test('a function has up to maxInstances instances, and the log says how long an event waited for one', async () => {
+  const { connect, next, connections } = await watchThreads();
+  const code = `exports.handler = () => new Promise((resolve) => ${connect}.on('data', () => resolve(1)));`;
+  const fn = await functionOf(code, {}, { maxInstances: 2 });
+  const started: number[] = [];
+  const target = { functionName: 'Fn', arn: 'arn', version: '1' };
+  const outcomes = [1, 2, 3].map((event) => fn.functions.invoke(target, event, () => started.push(event)));
+  const [first, second] = [await next(), await next()];
+  expect([started, connections()]).toEqual([[1, 2], 2]);
+  const last = next();
+  for (const each of [first, second, last]) (await each).send();
+  const [, , waited] = await Promise.all(outcomes);
+  const message = expect.stringMatching(/^The event waited \d+ ms for one of 2 instances\. .*maxInstances/);
+  expect(waited?.log).toEqual([{ functionName: 'Fn', level: 'WARN', message }]);
+  expect(started).toEqual([1, 2, 3]);
+});
+
+test('no more functions load at the same time than there are processors, so that loading does not time out', async () => {
+  vi.spyOn(os, 'availableParallelism').mockReturnValue(2);
+  const { connect, next, connections } = await watchThreads();
+  const { spec } = await functionOf({
+    'index.mjs': `await new Promise((resolve) => ${connect}.on('data', resolve)); export const handler = () => 1`,
+  });
+  const names = Array.from('ABCDEFGHIJKL');
+  const functions = new Functions(names.map((name) => ({ ...spec, name })));
+  onTestFinished(() => functions.close());
+  const results = Promise.all(names.map(async (name) => resultOf(await functions.invokeByName(name, {}))));
+  for (const [index] of names.entries()) {
+    const thread = await Promise.race([next(), results.then(() => undefined)]);
+    expect(connections(), 'threads so far').toBeLessThanOrEqual(index + 2);
+    vi.advanceTimersByTime(1_000);
+    thread?.send();
+  }
+  expect(await results).toEqual(names.map(() => 1));
+});
+
 test('a function has up to 8 instances, each of which handles one event at a time', async () => {
   const fn = await functionOf(`
     const id = Math.random(); let running = 0;
@@ -107,13 +145,12 @@ test('invoke and swap reject if the function does not exist', async () => {
 });
 
 test('close() aborts the events in progress, and rejects an event that waits for a free instance', async () => {
-  const fn = await functionOf(`exports.handler = async () => { ${forever} }`);
+  const fn = await functionOf(`exports.handler = async () => { ${forever} }`, {}, { maxInstances: 1 });
   await fn.functions.warmUp();
-  // Eight events are in progress, and one waits for a free instance.
-  const outcomes = Array.from({ length: 9 }, () => fn.invoke().catch(String));
+  const outcomes = Promise.all([fn.invoke(), fn.invoke().catch(String)]);
   await fn.functions.close();
-  expect(await Promise.all(outcomes)).toEqual([
-    ...Array(8).fill(expect.objectContaining({ failure: expect.stringContaining('exited') })),
+  expect(await outcomes).toEqual([
+    expect.objectContaining({ failure: expect.stringContaining('exited') }),
     'Error: The function Fn was closed.',
   ]);
 });

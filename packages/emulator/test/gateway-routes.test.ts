@@ -1,4 +1,6 @@
 /** Tests what happens before the function of a route is called: the routes, their authorizers and their throttles. */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { RouteTable } from '../gateway/routes.ts';
@@ -112,14 +114,19 @@ describe('the authorizer', () => {
     expect(log).toMatchObject([{ status: 500, error: 'Authorizer: keys gone' }]);
   });
 
-  test('makes the gateway respond 500 if it does not return within 10 seconds', async () => {
+  test('makes the gateway respond 500 if it does not return within 10 seconds after an instance was free', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
-    const { port, called, log } = await start({ invoke: () => new Promise<never>(() => {}) });
+    const begin = Promise.withResolvers<void>();
+    const { port, called, log } = await start({ invoke: () => new Promise<never>(() => {}), begin: begin.promise });
     const response = post(port, '{}', [token]);
-    while (called.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    while (called.length === 0) await nextTurn();
+    // This is how long the event waits for an instance.
+    vi.advanceTimersByTime(60_000);
+    begin.resolve();
+    await nextTurn();
     vi.advanceTimersByTime(9_999);
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     expect(log).toEqual([]);
     vi.advanceTimersByTime(1);
     expect(await response).toMatchObject(serverError);

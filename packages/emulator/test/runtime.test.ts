@@ -87,7 +87,7 @@ describe('the environment of a function', () => {
   test("makes the function trust the user's certificates as well as the default certificate authorities", async () => {
     const { cert } = await generate([{ name: 'commonName', value: 'an issuer' }], { keyType: 'ec' });
     const code = "exports.handler = async () => require('node:tls').getCACertificates('default').length";
-    const fn = await functionOf(code, {}, [cert]);
+    const fn = await functionOf(code, {}, { certificates: [cert] });
     expect(resultOf(await fn.invoke())).toBeGreaterThan(tls.rootCertificates.length);
   });
 });

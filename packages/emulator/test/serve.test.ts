@@ -237,9 +237,40 @@ test('with leaveOut, serve and reload serve the rest of a stack, and leftOut say
   expect(emulator.leftOut).toEqual([{ resource: 'Tasks (AWS::SQS::Queue)', reason }]);
 });
 
+const broken = `throw new Error('no setting')`;
+
+test('a function is loaded by its first request, and one that cannot be loaded stops no other', async () => {
+  const { connect, connections } = await watchThreads();
+  const { emulator, ask } = await start({ functions: { One: `${connect}; ${returning('one')}`, Bad: broken } });
+  expect(connections()).toBe(0);
+  expect([await ask('/One'), await ask('/Bad')]).toEqual(['"one"', '{"message":"Internal Server Error"}']);
+  expect(emulator.log[1]).toMatchObject({
+    status: 500,
+    error: 'Bad: Error: no setting',
+    log: [
+      { level: 'ERROR', message: { stackTrace: expect.arrayContaining([expect.stringContaining('index.js:1:7')]) } },
+    ],
+  });
+  await expect(emulator.warmUp()).rejects.toThrow(/^The function Bad .* cannot be loaded: Error: no setting$/);
+});
+
+test('reload loads what replaces a loaded function and, after warmUp, new functions too, but nothing that is unchanged', async () => {
+  const lazy = await start({ functions: { One: returning('one'), Bad: broken } });
+  await lazy.ask('/One');
+  await lazy.reload({ functions: { One: returning('two'), Bad: `${broken};`, Worse: broken } });
+  expect(await lazy.ask('/One')).toBe('"two"');
+  await expect(lazy.reload({ functions: { One: broken } })).rejects.toThrow('The function One');
+  await lazy.emulator.warmUp().catch(() => {});
+  const functions = { One: returning('three'), Bad: `${broken};`, Worse: broken };
+  await lazy.reload({ functions });
+  await expect(lazy.reload({ functions: { ...functions, New: broken } })).rejects.toThrow('The function New');
+  expect(await lazy.ask('/One')).toBe('"three"');
+});
+
 test('if reload rejects a stack, it ends the functions that it has started for that stack', async () => {
   const [good, bad] = [await watchThreads(), await watchThreads()];
-  const { reload } = await start({ functions: { One: returning('one') } });
+  const { ask, reload } = await start({ functions: { Good: returning('old'), Bad: returning('old') } });
+  await Promise.all([ask('/Good'), ask('/Bad')]);
   const loading = Promise.all([good.next(), bad.next()]);
   const functions = {
     Good: `${good.connect}; ${returning('good')}`,
@@ -313,6 +344,7 @@ test('close ends a request whose client does not send the rest of it, once an au
 test('reload rejects if the emulator is closed while a function is being loaded, and ends that function', async () => {
   const { connect, next } = await watchThreads();
   const { emulator, reload } = await start({ functions: { One: returning('one') } });
+  await emulator.warmUp();
   const loading = next();
   const code = `import 'node:net'; ${connect}; await new Promise(() => {});`;
   const reloading = expect(reload({ functions: { One: code } })).rejects.toThrow();

@@ -44,8 +44,10 @@ export const allowing =
 
 export const asJson = (value: unknown): Outcome => ({ result: JSON.stringify(value), log: [] });
 
-/** What each function returns. If `invoke` is set, it is called instead. */
-type Functions = { [name: string]: unknown; invoke?: (name: string) => Promise<Outcome> };
+/**
+ * What each function returns. If `invoke` is set, it is called instead. An instance is free once `begin` resolves.
+ */
+type Functions = { [name: string]: unknown; invoke?: (name: string) => Promise<Outcome>; begin?: Promise<void> };
 
 type Options = Partial<Parameters<typeof gateway>[0]> & HttpApiOptions;
 
@@ -59,8 +61,9 @@ export const start = async (functions: Functions = {}, api: Partial<ApiSpec> = {
   const events: Record<string, unknown> = {};
   const log: AccessLogEntry[] = [];
   const results: Record<string, unknown> = { Authorizer: allow, Orders: { statusCode: 200, body: 'ok' }, ...functions };
-  const invoke: Invoke = async ({ functionName: name }, event) => {
+  const invoke: Invoke = async ({ functionName: name }, event, onStart) => {
     called.push(name);
+    void (functions.begin ?? Promise.resolve()).then(onStart);
     events[name] ??= JSON.parse(JSON.stringify(event));
     return functions.invoke ? functions.invoke(name) : asJson(results[name]);
   };

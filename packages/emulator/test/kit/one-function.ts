@@ -1,11 +1,10 @@
 /** Makes functions with code from a test, to test the emulator's Lambda runtime, and watches their threads. */
 
-import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import path from 'node:path';
 import { onTestFinished, vi } from 'vitest';
-import { Functions, type Outcome } from '../../lambda/functions.ts';
+import { type FunctionOptions, Functions, type Outcome } from '../../lambda/functions.ts';
 import type { FunctionSpec } from '../../served-stack.ts';
 import { listen } from '../../servers.ts';
 import { account } from './template-parts.ts';
@@ -48,8 +47,7 @@ export const folderWith = async (files: Record<string, string>): Promise<string>
 export const functionOf = async (
   code: string | Record<string, string>,
   spec: Partial<FunctionSpec> = {},
-  certificates: string[] = [],
-  debug = false,
+  options: FunctionOptions = {},
 ) => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
@@ -59,7 +57,7 @@ export const functionOf = async (
     timeout,
     ...spec,
   };
-  const functions = new Functions([fn], certificates, debug);
+  const functions = new Functions([fn], options);
   onTestFinished(() => functions.close());
   return {
     functions,
@@ -84,13 +82,19 @@ type Thread = { send: () => void; ended: Promise<unknown> };
 
 /**
  * Lets a test see when functions' threads begin and end: a function runs the code `connect`, whose value is a socket.
- * @returns also `next`, which waits for the next thread that connects, and the number of connections so far
+ * @returns also `next`, which waits for the next thread that connects and that no earlier call has returned, and the
+ * number of connections so far
  */
 export const watchThreads = async () => {
   let connections = 0;
+  const arrived: Socket[] = [];
+  const waiting: ((socket: Socket) => void)[] = [];
   const server = createServer((socket) => {
     connections += 1;
     socket.on('error', () => {}).resume();
+    const resolve = waiting.shift();
+    if (resolve) resolve(socket);
+    else arrived.push(socket);
   });
   const port = await listen(server, 0);
   onTestFinished(() => void server.close());
@@ -98,10 +102,10 @@ export const watchThreads = async () => {
     connect: `process.getBuiltinModule('node:net').connect(${port}, '127.0.0.1')`,
     connections: () => connections,
     next: async (): Promise<Thread> => {
-      const [socket]: Socket[] = await once(server, 'connection');
+      const socket = arrived.shift() ?? (await new Promise<Socket>((resolve) => waiting.push(resolve)));
       return {
-        send: () => void socket?.write('go on'),
-        ended: new Promise((resolve) => socket?.on('close', resolve)),
+        send: () => void socket.write('go on'),
+        ended: new Promise((resolve) => (socket.closed ? resolve(0) : socket.on('close', resolve))),
       };
     },
   };
