@@ -1,6 +1,7 @@
 import type { Store } from './dynamodb/store.ts';
 import { HttpApi, type Respond } from './gateway/api.ts';
 import type { Clock } from './gateway/routes.ts';
+import { Archives } from './lambda/archives.ts';
 import { type FunctionOptions, Functions, type Outcome } from './lambda/functions.ts';
 import type { ServedStack } from './served-stack.ts';
 
@@ -22,6 +23,7 @@ export class StackVersions {
   /** Every version that is not closed: the newest, those with requests in progress, and one that is being loaded. */
   readonly #open = new Set<Version>();
   #newest?: Version;
+  readonly #archives = new Archives();
   #lastAdded: Promise<void> = Promise.resolve();
   #isClosed = false;
 
@@ -70,6 +72,7 @@ export class StackVersions {
     await Promise.all([...this.#open].map(({ functions }) => functions.close()));
     // If a version is being loaded, wait until its loading fails, as it must: the version's functions are closed.
     await this.#lastAdded;
+    this.#archives.remove();
   }
 
   async #add(stack: ServedStack): Promise<void> {
@@ -80,7 +83,7 @@ export class StackVersions {
       ...spec,
       environment: { ...store.environmentOf(spec), ...spec.environment },
     }));
-    const functions = new Functions(specs, options, this.#newest?.functions);
+    const functions = new Functions(specs, { ...options, archives: this.#archives }, this.#newest?.functions);
     const { debug } = options;
     const api = new HttpApi(stack.api, (...event) => functions.invoke(...event), { throttleClock, debug });
     const version: Version = { stack, functions, api, inProgress: 0 };

@@ -415,7 +415,11 @@ const byFile: Record<string, Row[]> = {
     ['process.setSourceMapsEnabled(true);', '', 'With --debug, stack traces have lines of the bundle.'],
     ['const endLine = captureOutput(log);', 'const endLine = () => {};', 'The lines of Powertools are in no log.'],
   ],
+  'packages/emulator/lambda/archives.ts': [
+    ['if (outside !== undefined)', 'if (!files)', 'A zip file may replace any file of the user.'],
+  ],
   'packages/emulator/lambda/modules.ts': [
+    [').reverse();', ');', 'Of two layers with the same package, the first one wins.'],
     [
       'upwards(path.dirname(parent), home)',
       'upwards(path.dirname(parent))',

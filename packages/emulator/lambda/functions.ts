@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import os from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import { type FunctionSpec, functionArn, type Target } from '../served-stack.ts';
-import { Instance, type InstanceData, type LogLine, type Outcome, payloadLimit } from './instance.ts';
+import { Archives } from './archives.ts';
+import { Instance, type LogLine, type Outcome, payloadLimit } from './instance.ts';
+import type { RuntimeData } from './runtime.ts';
 
 export type { LogLine, Outcome } from './instance.ts';
 
@@ -18,10 +20,10 @@ export class Functions {
 
   /** Functions of the previous stack (`earlier`) are reused if spec and code are unchanged. */
   constructor(specs: FunctionSpec[], options: FunctionOptions = {}, earlier?: Functions) {
-    const { certificates = [], debug = false, maxInstances = 8 } = options;
+    const { certificates = [], debug = false, maxInstances = 8, archives = new Archives() } = options;
     // More threads than processors would only make each other's loading time out.
     const loading = new Turns(debug ? Number.POSITIVE_INFINITY : os.availableParallelism());
-    const shared = { certificates, debug, maxInstances, loading };
+    const shared = { certificates, debug, maxInstances, archives, loading };
     const before = earlier === undefined ? new Map<string, LambdaFunction>() : earlier.#functions;
     this.#functions = new Map(
       specs.map((spec) => {
@@ -89,9 +91,11 @@ export class Functions {
   }
 }
 
-export type FunctionOptions = Partial<InstanceData> & {
+export type FunctionOptions = Partial<Pick<RuntimeData, 'certificates' | 'debug'>> & {
   /** How many instances of one function may run at the same time (8 by default). Further events wait. */
   maxInstances?: number;
+  /** Unzips the code and the layers that are zip files. Whoever hands it in removes what it has unzipped. */
+  archives?: Archives;
 };
 
 const loadAll = async (functions: LambdaFunction[]): Promise<void> => {
@@ -121,7 +125,7 @@ class Turns {
   }
 }
 
-type Shared = InstanceData & { maxInstances: number; loading: Turns };
+type Shared = Required<FunctionOptions> & { loading: Turns };
 
 /** A Lambda function: several instances, each of which handles one event at a time. */
 class LambdaFunction {
@@ -215,7 +219,7 @@ class LambdaFunction {
 
   async #replaceCode(folder: string, environment: Record<string, string>): Promise<void> {
     const spec = { ...this.#spec, environment: { ...this.#spec.environment, ...environment } };
-    await this.#turn();
+    await this.#turn(folder);
     const instance = this.#start(folder, spec);
     const failure = await instance.loaded();
     if (failure !== undefined)
@@ -237,9 +241,10 @@ class LambdaFunction {
     if (this.#isClosed) throw new Error(`The function ${this.#spec.name} was closed.`);
   }
 
-  /** Waits until an instance may load. */
-  async #turn(): Promise<void> {
+  /** Waits until an instance may load the code in `folder`. @throws Error if a zip file cannot be read */
+  async #turn(folder: string): Promise<void> {
     this.#mustBeOpen();
+    for (const each of [folder, ...this.#spec.layers]) this.#shared.archives.folderOf(each);
     await this.#shared.loading.take();
     if (!this.#isClosed) return;
     this.#shared.loading.giveBack();
@@ -247,8 +252,10 @@ class LambdaFunction {
   }
 
   #start(folder: string, spec = this.#spec): Instance {
-    const { certificates, debug, loading } = this.#shared;
-    const instance = new Instance(spec, folder, { certificates, debug }, (ended) => this.#forget(ended));
+    const { certificates, debug, archives, loading } = this.#shared;
+    const layers = spec.layers.map((each) => archives.folderOf(each));
+    const data = { certificates, debug, layers, runtime: spec.runtime };
+    const instance = new Instance(spec, archives.folderOf(folder), data, (ended) => this.#forget(ended));
     this.#instances.add(instance);
     void instance.loaded().then((failure) => {
       this.isLoaded ||= failure === undefined;
@@ -275,7 +282,7 @@ class LambdaFunction {
       if (free !== undefined) return free;
       if (!this.#isBusy()) {
         this.#starting += 1;
-        await this.#turn().finally(() => (this.#starting -= 1));
+        await this.#turn(this.#folder).finally(() => (this.#starting -= 1));
         const instance = this.#start(this.#folder);
         this.#current.add(instance);
         return instance;

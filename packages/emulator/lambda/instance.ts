@@ -45,13 +45,10 @@ const initTimeout = 10_000;
  */
 const maxYoungGenerationSizeMb = 16;
 
-/** What all instances of all functions have in common. With `debug`, nothing times out. */
-export type InstanceData = Pick<RuntimeData, 'certificates' | 'debug'>;
-
 /** One execution environment of a function: a worker thread that handles one event at a time. */
 export class Instance {
   readonly #spec: FunctionSpec;
-  readonly #data: InstanceData;
+  readonly #data: RuntimeData;
   readonly #worker: Worker;
   readonly #onEnd: (instance: Instance) => void;
   readonly #initTimer: NodeJS.Timeout | undefined;
@@ -65,14 +62,14 @@ export class Instance {
    * Starts a thread that loads the code in `folder`. `onEnd` is called once: when the instance can handle no further
    * event.
    */
-  constructor(spec: FunctionSpec, folder: string, data: InstanceData, onEnd: (instance: Instance) => void) {
+  constructor(spec: FunctionSpec, folder: string, data: RuntimeData, onEnd: (instance: Instance) => void) {
     this.#spec = spec;
     this.#data = data;
     this.#onEnd = onEnd;
     this.#worker = new Worker(new URL(`runtime${path.extname(import.meta.filename)}`, import.meta.url), {
       // A debugger shows this name for the thread.
       name: spec.name,
-      workerData: { ...data, layers: spec.layers, runtime: spec.runtime } satisfies RuntimeData,
+      workerData: data,
       env: { ...spec.environment, ...lambdaVariables(spec, folder), ...compileCache() },
       execArgv: disabledFeatures(spec),
       resourceLimits: { maxOldGenerationSizeMb: spec.memoryMegabytes, maxYoungGenerationSizeMb },

@@ -16,6 +16,9 @@ export const versionArn = (version: Resource<'AWS::Lambda::Version'>): string =>
 export const aliasArn = (alias: Resource<'AWS::Lambda::Alias'>): string =>
   `${functionArn(alias.account, nameOfFunction(alias))}:${alias.text('Name', '')}`;
 
+const layerArn = (layer: Resource<'AWS::Lambda::LayerVersion'>): string =>
+  `arn:aws:lambda:${layer.account.region}:${layer.account.id}:layer:${layer.logicalId}:${onlyVersion}`;
+
 /**
  * The version number of every published function: always 1, because a template contains the code of only one version.
  */
@@ -28,6 +31,7 @@ export const functionTypes = {
       'Environment',
       'FunctionName',
       'Handler',
+      'Layers',
       'LoggingConfig',
       'MemorySize',
       'PackageType',
@@ -56,7 +60,6 @@ export const functionTypes = {
     refused: {
       FileSystemConfigs: 'this machine does not have that file system',
       ImageConfig: 'container images do not run here',
-      Layers: 'the files of a layer are not on this machine',
     },
   },
   'AWS::Lambda::Version': {
@@ -67,6 +70,10 @@ export const functionTypes = {
     read: ['FunctionName', 'FunctionVersion', 'Name'],
     withoutEffect: ['Description', 'ProvisionedConcurrencyConfig'],
     refused: { RoutingConfig: 'the template has the code of one version only' },
+  },
+  'AWS::Lambda::LayerVersion': {
+    read: ['Content'],
+    withoutEffect: ['CompatibleArchitectures', 'CompatibleRuntimes', 'Description', 'LayerName', 'LicenseInfo'],
   },
   'AWS::Lambda::Permission': {
     read: ['Action', 'FunctionName', 'Principal'],
@@ -85,6 +92,7 @@ export const functionValues: Values = {
   'AWS::Lambda::Function': { Ref: functionName, Arn: (fn) => functionArn(fn.account, functionName(fn)) },
   'AWS::Lambda::Version': { Ref: versionArn, FunctionArn: versionArn, Version: () => onlyVersion },
   'AWS::Lambda::Alias': { Ref: aliasArn, AliasArn: aliasArn },
+  'AWS::Lambda::LayerVersion': { Ref: layerArn, LayerVersionArn: layerArn },
 };
 
 export const onlyByPermission =
@@ -113,10 +121,12 @@ const readFunction = (
   return {
     name: functionName(fn),
     account: fn.account,
-    folder: path.join(assets, codeFolder(fn)),
+    folder: path.join(assets, assetOf(fn, 'Code', fn.get('Code'))),
     handler: fn.text('Handler'),
     runtime,
-    layers: [],
+    layers: readLayers(fn, resources).map((layer) =>
+      path.join(assets, assetOf(layer, 'Content', layer.get('Content'))),
+    ),
     environment: readEnvironment(fn, environment),
     timeout: 1000 * fn.number('Timeout', 3, { min: 1, max: 900 }),
     memoryMegabytes: fn.number('MemorySize', 128, { min: 128, max: 10_240 }),
@@ -144,13 +154,25 @@ export const readFunctions = (
   );
 };
 
-/** The folder of a function's code. The CDK puts an asset into the folder asset.HASH, and uploads it as HASH.zip. */
-const codeFolder = (fn: FunctionResource): string => {
-  const { S3Key: key } = Object(fn.get('Code')) as { S3Key?: unknown };
+/**
+ * The folder of an asset, which `content` in the property `name` refers to. The CDK puts an asset into the folder
+ * asset.HASH or, if it is a zip file, into asset.HASH.zip, and uploads it as HASH.zip.
+ */
+const assetOf = (resource: Resource, name: string, content: unknown): string => {
+  const { S3Key: key } = Object(content) as { S3Key?: unknown };
   const [, hash] = /(?:^|\/)([0-9a-f]{64})\.zip$/.exec(String(key)) ?? [];
   if (hash !== undefined) return `asset.${hash}`;
-  throw fn.refuse('its Code is not a CDK asset', 'Deploy the code as a folder (in CDK: Code.fromAsset).');
+  throw resource.refuse(`its ${name} is not a CDK asset`, 'Deploy the code as a folder (in CDK: Code.fromAsset).');
 };
+
+/** Returns a function's layers, the last of which wins. */
+const readLayers = (fn: FunctionResource, resources: Resources): Resource<'AWS::Lambda::LayerVersion'>[] =>
+  fn.list('Layers').map((arn) => {
+    const found = resources.ofType('AWS::Lambda::LayerVersion').find((layer) => layerArn(layer) === arn);
+    if (found !== undefined) return found;
+    const advice = 'Make a layer of those files in the same stack, or bundle them with the function.';
+    throw fn.refuse(`the files of its layer ${String(arn)} are not on this machine`, advice);
+  });
 
 const logLevels: LogLevel[] = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'];
 

@@ -25,6 +25,7 @@ export const withoutEffect: ReadonlySet<string> = new Set([
   'AWS::KMS::Key',
   'AWS::Lambda::CodeSigningConfig',
   'AWS::Lambda::EventInvokeConfig',
+  'AWS::Lambda::LayerVersionPermission',
   'AWS::Logs::LogGroup',
   'AWS::Logs::LogStream',
   'AWS::Logs::MetricFilter',
@@ -111,7 +112,6 @@ export const invokedBy = (
 export const refusedTypes: Record<string, [reason: string, advice?: string]> = {
   'AWS::ApiGateway::RestApi': ['only HTTP APIs are served', 'Use AWS::ApiGatewayV2::Api (in CDK: HttpApi).'],
   'AWS::Lambda::EventSourceMapping': [onlyFromApi, invokeInstead],
-  'AWS::Lambda::LayerVersion': ['the files of a layer are not on this machine', 'Bundle them with each function.'],
   'AWS::Lambda::Url': [onlyFromApi],
 };
 

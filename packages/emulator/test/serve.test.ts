@@ -1,9 +1,12 @@
 /** Tests the options of serve(), and `reload`. foreign-stack.e2e.ts sends requests to an API that serve() starts. */
 import { once } from 'node:events';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
+import path from 'node:path';
 import { text } from 'node:stream/consumers';
+import { strToU8, zipSync } from 'fflate';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type ServeOptions, serve } from '../serve.ts';
 import { type Account, defaultAccount, functionArn, tableArn } from '../served-stack.ts';
@@ -265,6 +268,27 @@ test('reload loads what replaces a loaded function and, after warmUp, new functi
   await lazy.reload({ functions });
   await expect(lazy.reload({ functions: { ...functions, New: broken } })).rejects.toThrow('The function New');
   expect(await lazy.ask('/One')).toBe('"three"');
+});
+
+test('an asset that is a zip file is unzipped to a folder that close removes, unless a file would be outside of it', async () => {
+  const folder = await temporaryFolder();
+  const functions = { One: "exports.handler = async () => require('./lib/root.js')", Two: returning('two') };
+  const stack = await smallStack(folder, { functions });
+  for (const asset of await readdir(folder)) {
+    const code = await readFile(path.join(folder, asset, 'index.js'));
+    const name = code.includes('root') ? 'lib/root.js' : '../outside.js';
+    const added = strToU8('module.exports = process.env.LAMBDA_TASK_ROOT');
+    await writeFile(path.join(folder, `${asset}.zip`), zipSync({ 'index.js': code, [name]: added }));
+    await rm(path.join(folder, asset), { recursive: true });
+  }
+  const { url, log, close } = await serve({ ...stack, store: { folder: `${folder}/data` } });
+  const root: unknown = await (await fetch(`${url}/One`)).json();
+  expect(String(root)).toContain('http-api-emulator-');
+  expect(existsSync(String(root))).toBe(true);
+  expect((await fetch(`${url}/Two`)).status).toBe(500);
+  expect(log[1]?.error).toMatch(/zip has a file outside of it: \.\.\/outside\.js$/);
+  await close();
+  expect(existsSync(String(root))).toBe(false);
 });
 
 test('if reload rejects a stack, it ends the functions that it has started for that stack', async () => {

@@ -167,6 +167,8 @@ const functions: Row[] = [
   ['Shop', variable('a', 'AWS_ENDPOINT_URL_DYNAMODB'), 'its Environment.Variables.AWS_ENDPOINT_URL_DYNAMODB must'],
   ['Shop', { Runtime: 'python3.13' }, 'its Runtime "python3.13" is not supported'],
   ['Shop', { Code: { ZipFile: 'exports.handler = () => {}' } }, 'its Code is not a CDK asset'],
+  ['Shop', { Layers: ['arn:of:another'] }, 'the files of its layer arn:of:another are not on this machine'],
+  ['ShopLayer', { Content: {} }, 'its Content is not a CDK asset'],
   ['Shop', { LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'X' } }, 'its LoggingConfig.ApplicationLogLevel'],
   ['Shop', { Handler: undefined }, 'it has no Handler'],
   ['Shop', { Handler: {} }, 'its Handler is not a string'],
@@ -302,6 +304,9 @@ test.each<[what: string, template: Template, message: string]>([
 });
 
 test('readTemplate names several unknown types and properties at once, a line each, and then the option leaveOut', () => {
-  const message = messageAfter(add('Queue', 'AWS::SQS::Queue'), set('Shop', { Layers: [], ImageConfig: {} }));
+  const message = messageAfter(
+    add('Queue', 'AWS::SQS::Queue'),
+    set('Shop', { FileSystemConfigs: [], ImageConfig: {} }),
+  );
   expect(message.split('\n').map((line) => line.split(' (')[0])).toEqual(['Shop', 'Shop', 'Queue', leaveOutAdvice]);
 });

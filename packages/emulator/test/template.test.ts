@@ -54,7 +54,7 @@ describe('readTemplate', () => {
       folder: `/assets/asset.${assetHash('a')}`,
       handler: 'index.handler',
       runtime: 'nodejs24.x',
-      layers: [],
+      layers: [`/assets/asset.${assetHash('c')}`],
       environment: {
         ORDERS: 'Orders',
         ITEMS_ARN: tableArn(account, 'items'),
