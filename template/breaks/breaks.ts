@@ -384,7 +384,7 @@ const byFile: Record<string, Row[]> = {
     ['kept?.port ?? 0', '0', 'After each restart of the local service, every token is refused.'],
   ],
   'packages/emulator/lambda/functions.ts': [
-    ['before.get(name) !== each && (', 'before.size < 0 && (', 'A reload replaces a function by one that is broken.'],
+    ['replaced !== each && (', 'before.size < 0 && (', 'A reload replaces a function by one that is broken.'],
     ['os.availableParallelism()', '100', 'Twenty functions that load at the same time make each other time out.'],
     [
       '...this.#spec.environment, ...environment',
@@ -413,7 +413,7 @@ const byFile: Record<string, Row[]> = {
   ],
   'packages/emulator/lambda/runtime.ts': [
     ['process.setSourceMapsEnabled(true);', '', 'With --debug, stack traces have lines of the bundle.'],
-    ['const endLine = captureOutput(log);', 'const endLine = () => {};', 'The lines of Powertools are in no log.'],
+    ['    endLine();\n    send', '    send', 'The lines of Powertools are in no log.'],
   ],
   'packages/emulator/lambda/archives.ts': [
     ['if (outside !== undefined)', 'if (!files)', 'A zip file may replace any file of the user.'],
@@ -443,8 +443,8 @@ const byFile: Record<string, Row[]> = {
     ['|| expires <= now', '', "An authorizer's result is kept for ever."],
   ],
   'packages/emulator/gateway/invocation.ts': [
-    ['void start.then(() => {', 'void Promise.resolve().then(() => {', 'A request that waits for an instance fails.'],
-    ['debug ? invoked : ', '', 'The gateway gives up a request while a debugger pauses its function.'],
+    ['[start(onStart),', '[(onStart(), start(() => {})),', 'A request that waits for an instance fails.'],
+    ['debug ? start(() => {}) : ', '', 'The gateway gives up a request while a debugger pauses its function.'],
   ],
   'tools/start/contract.ts': [
     ['if (following.includes($ref)) return { ...own, $ref };', '', 'npm start fails if a schema refers to itself.'],

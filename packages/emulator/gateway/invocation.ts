@@ -17,9 +17,8 @@ export type Invoker = (target: Target, event: unknown, timeout: number) => Promi
 export const makeInvoker =
   (invoke: Invoke, log: LogLine[], debug: boolean): Invoker =>
   async (target, event, timeout) => {
-    const start = Promise.withResolvers<void>();
-    const invoked = invoke(target, event, start.resolve);
-    const outcome = await (debug ? invoked : withTimeout(invoked, timeout, start.promise));
+    const start = (onStart: () => void) => invoke(target, event, onStart);
+    const outcome = await (debug ? start(() => {}) : withTimeout(start, timeout));
     if (outcome === undefined) return undefined;
     log.push(...outcome.log);
     if ('result' in outcome) return outcome.result;
@@ -30,16 +29,16 @@ export const makeInvoker =
   };
 
 /**
- * Returns the result of `promise`, or undefined if it takes longer than `milliseconds` after `start`. A later result is
- * ignored.
+ * Returns what `start` resolves to, or undefined if that takes longer than `milliseconds` after a call of `onStart`. A
+ * later result is ignored.
  */
-const withTimeout = async <T>(promise: Promise<T>, milliseconds: number, start: Promise<void>) => {
+const withTimeout = async <T>(start: (onStart: () => void) => Promise<T>, milliseconds: number) => {
   const timeout = Promise.withResolvers<undefined>();
   let timer: NodeJS.Timeout | undefined;
-  void start.then(() => {
+  const onStart = () => {
     timer = setTimeout(() => timeout.resolve(undefined), milliseconds);
-  });
-  return Promise.race([promise, timeout.promise]).finally(() => clearTimeout(timer));
+  };
+  return Promise.race([start(onStart), timeout.promise]).finally(() => clearTimeout(timer));
 };
 
 /**

@@ -32,9 +32,10 @@ export class Functions {
       }),
     );
     this.#isWarm = earlier === undefined ? false : earlier.#isWarm;
-    this.#replacements = [...this.#functions]
-      .filter(([name, each]) => before.get(name) !== each && (this.#isWarm || before.get(name)?.isLoaded))
-      .map(([, each]) => each);
+    this.#replacements = [...this.#functions].flatMap(([name, each]) => {
+      const replaced = before.get(name);
+      return replaced !== each && (this.#isWarm || replaced?.isLoaded) ? [each] : [];
+    });
   }
 
   /**
@@ -104,24 +105,23 @@ const loadAll = async (functions: LambdaFunction[]): Promise<void> => {
   if (reasons.length > 0) throw new Error(reasons.join('\n'));
 };
 
-/** Lets only so many tasks run at the same time. */
+/** Lets only `free` tasks run at the same time. */
 class Turns {
-  #free: number;
   readonly #waiting: (() => void)[] = [];
+  #free: number;
 
-  constructor(limit: number) {
-    this.#free = limit;
+  constructor(free: number) {
+    this.#free = free;
   }
 
   async take(): Promise<void> {
-    if (this.#free === 0) return new Promise((resolve) => this.#waiting.push(resolve));
     this.#free -= 1;
+    if (this.#free < 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
   giveBack(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#free += 1;
-    else next();
+    this.#free += 1;
+    this.#waiting.shift()?.();
   }
 }
 
@@ -163,7 +163,7 @@ class LambdaFunction {
       return { failure: 'the event is over 6 MB', tooLarge: true, log: [] };
     const [began, isBusy] = [performance.now(), this.#isBusy()];
     const instance = await this.#acquire();
-    const waited = isBusy ? [this.#waitLine(performance.now() - began)] : [];
+    const waited = isBusy ? [waitLine(this.#spec.name, performance.now() - began, this.#shared.maxInstances)] : [];
     onStart();
     try {
       const outcome = await instance.run(target, payload, traceIdOf(event));
@@ -213,7 +213,7 @@ class LambdaFunction {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#wakeAll();
+    for (const wake of this.#waiting.splice(0)) wake();
     await Promise.all([...this.#instances].map((instance) => instance.stop()));
   }
 
@@ -230,10 +230,6 @@ class LambdaFunction {
     this.#current = new Set([instance]);
     this.#idle = [instance];
     for (const old of replaced) void old.stop();
-    this.#wakeAll();
-  }
-
-  #wakeAll(): void {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
@@ -269,12 +265,6 @@ class LambdaFunction {
     return this.#idle.length === 0 && this.#current.size + this.#starting >= this.#shared.maxInstances;
   }
 
-  #waitLine(milliseconds: number): LogLine {
-    const { name } = this.#spec;
-    const message = `The event waited ${Math.ceil(milliseconds)} ms for one of ${this.#shared.maxInstances} instances. To have more, pass \`maxInstances\` to serve().`;
-    return { functionName: name, level: 'WARN', message };
-  }
-
   async #acquire(): Promise<Instance> {
     for (;;) {
       this.#mustBeOpen();
@@ -305,6 +295,14 @@ class LambdaFunction {
     this.#lateLog.push(...instance.takeLog());
   }
 }
+
+const waitLine = (functionName: string, milliseconds: number, instances: number): LogLine => ({
+  functionName,
+  level: 'WARN',
+  message:
+    `The event waited ${Math.ceil(milliseconds)} ms for one of ${instances} instances. ` +
+    'To have more, pass `maxInstances` to serve().',
+});
 
 /**
  * The trace id in an event's headers, or a new trace id:

@@ -63,12 +63,12 @@ const inLayers = (layers: string[], specifier: string): string => {
 };
 
 const notFound = (specifier: string, parent: string, isImport: boolean, isSdk: boolean): Error => {
-  const what = isImport ? `package '${specifier}' imported from` : `module '${specifier}'\nRequire stack:\n-`;
   const advice = isSdk
     ? 'On Lambda, it is preinstalled: install it in the app, or bundle it.'
     : 'Lambda has it only if it is bundled with the function, or in a layer.';
   const code = isImport ? 'ERR_MODULE_NOT_FOUND' : 'MODULE_NOT_FOUND';
-  return Object.assign(new Error(`Cannot find ${what} ${parent}\n${advice}`), { code });
+  const message = `Cannot find module '${specifier}'\nRequire stack:\n- ${parent}\n${advice}`;
+  return Object.assign(new Error(message), { code });
 };
 
 /** Loads a module as if no package.json were above the function's code. Here, one may be, and have a `type`. */

@@ -18,9 +18,10 @@ const levels: Record<string, LogLevel> = {
 
 /**
  * Makes the methods of `console` pass each log record to `send` as JSON text, and drop records less severe than
- * `minimum`.
+ * `minimum`. Each line that is written to stdout or stderr becomes a log record, too.
+ * @returns a function that ends the last line
  */
-export const patchConsole = (minimum: string | undefined, send: (record: string) => void): void => {
+export const captureLog = (minimum: string | undefined, send: (record: string) => void): (() => void) => {
   const names: string[] = Object.values(levels);
   const first = Math.max(names.indexOf(minimum ?? ''), 0);
   for (const [method, level] of Object.entries(levels)) {
@@ -29,32 +30,26 @@ export const patchConsole = (minimum: string | undefined, send: (record: string)
     Object.assign(console, { [method]: log });
   }
   Object.assign(console, { log: console.info });
+  const ends = [process.stdout, process.stderr].map((stream) => captureLines(stream, send));
+  return () => ends.forEach((end) => void end());
 };
 
 /**
- * Makes each line that is written to stdout or stderr a log record. Loggers other than `console` write there. A line
- * that is a JSON object is the message, and has its own level.
- * @returns a function that ends the last line
+ * Loggers other than `console` write lines to stdout or stderr. A line that is a JSON object is the message, and has its
+ * own level.
  */
-export const captureOutput = (send: (record: string) => void): (() => void) => {
-  const streams: [NodeJS.WriteStream, LogLevel][] = [
-    [process.stdout, 'INFO'],
-    [process.stderr, 'ERROR'],
-  ];
-  const ends = streams.map(([stream, level]) => {
-    let unfinished = '';
-    const write = (chunk: string | Uint8Array, ...others: unknown[]): boolean => {
-      const lines = (unfinished + Buffer.from(chunk).toString()).split('\n');
-      unfinished = lines.pop() ?? '';
-      for (const line of lines) send(lineRecord(level, line));
-      const callback = others.at(-1);
-      if (typeof callback === 'function') process.nextTick(callback);
-      return true;
-    };
-    Object.assign(stream, { write });
-    return () => unfinished === '' || write('\n');
-  });
-  return () => ends.forEach((end) => void end());
+const captureLines = (stream: NodeJS.WriteStream, send: (record: string) => void): (() => void) => {
+  let unfinished = '';
+  const write = (chunk: string | Uint8Array, ...others: unknown[]): boolean => {
+    const lines = (unfinished + Buffer.from(chunk).toString()).split('\n');
+    unfinished = lines.pop() ?? '';
+    for (const line of lines) send(lineRecord(stream === process.stdout ? 'INFO' : 'ERROR', line));
+    const callback = others.at(-1);
+    if (typeof callback === 'function') process.nextTick(callback);
+    return true;
+  };
+  Object.assign(stream, { write });
+  return () => unfinished === '' || write('\n');
 };
 
 const lineRecord = (level: LogLevel, line: string): string => {

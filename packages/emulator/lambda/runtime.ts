@@ -8,14 +8,7 @@ import tls from 'node:tls';
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadHandler } from './load-handler.ts';
 import { limitModules } from './modules.ts';
-import {
-  captureOutput,
-  errorText,
-  JSONStringifyError,
-  logError,
-  patchConsole,
-  UnhandledPromiseRejection,
-} from './reports.ts';
+import { captureLog, errorText, JSONStringifyError, logError, UnhandledPromiseRejection } from './reports.ts';
 import { enterTaskRoot } from './task-root.ts';
 
 /**
@@ -60,9 +53,7 @@ const crash = (error: unknown, exitCode: number): void => {
   process.exit(exitCode);
 };
 
-const log = (record: string): void => send({ kind: 'log', record });
-patchConsole(env['AWS_LAMBDA_LOG_LEVEL'], log);
-const endLine = captureOutput(log);
+const endLine = captureLog(env['AWS_LAMBDA_LOG_LEVEL'], (record) => send({ kind: 'log', record }));
 // AWS does not document these two listeners, but version 3 of AWS's runtime interface client for Node.js has them.
 process.on('uncaughtException', (error) => crash(error, 129));
 process.on('unhandledRejection', (reason) => crash(new UnhandledPromiseRejection(reason), 128));

@@ -124,9 +124,7 @@ const readFunction = (
     folder: path.join(assets, assetOf(fn, 'Code', fn.get('Code'))),
     handler: fn.text('Handler'),
     runtime,
-    layers: readLayers(fn, resources).map((layer) =>
-      path.join(assets, assetOf(layer, 'Content', layer.get('Content'))),
-    ),
+    layers: readLayers(fn, resources).map((folder) => path.join(assets, folder)),
     environment: readEnvironment(fn, environment),
     timeout: 1000 * fn.number('Timeout', 3, { min: 1, max: 900 }),
     memoryMegabytes: fn.number('MemorySize', 128, { min: 128, max: 10_240 }),
@@ -165,11 +163,11 @@ const assetOf = (resource: Resource, name: string, content: unknown): string => 
   throw resource.refuse(`its ${name} is not a CDK asset`, 'Deploy the code as a folder (in CDK: Code.fromAsset).');
 };
 
-/** Returns a function's layers, the last of which wins. */
-const readLayers = (fn: FunctionResource, resources: Resources): Resource<'AWS::Lambda::LayerVersion'>[] =>
+/** Returns the folders of a function's layers. */
+const readLayers = (fn: FunctionResource, resources: Resources): string[] =>
   fn.list('Layers').map((arn) => {
     const found = resources.ofType('AWS::Lambda::LayerVersion').find((layer) => layerArn(layer) === arn);
-    if (found !== undefined) return found;
+    if (found !== undefined) return assetOf(found, 'Content', found.get('Content'));
     const advice = 'Make a layer of those files in the same stack, or bundle them with the function.';
     throw fn.refuse(`the files of its layer ${String(arn)} are not on this machine`, advice);
   });
