@@ -99,7 +99,9 @@ const asExpected = (named: object) => {
     const { error, status, response } = Object(left.shift());
     // A response that has the key has the key that was sent.
     const own = tableKey.name in Object(response) ? { [tableKey.name]: keyOf(event) } : {};
-    if (error === undefined) return result({ statusCode: status, body: toJson({ ...response, ...own }) });
+    // Without a response, there is no body, as in a 204.
+    const body = response === undefined ? undefined : toJson({ ...response, ...own });
+    if (error === undefined) return result({ statusCode: status, body });
     return result({ statusCode: Math.floor(error / 100), body: JSON.stringify({ error, message: 'secret' }) });
   };
 };
