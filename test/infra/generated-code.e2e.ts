@@ -68,11 +68,14 @@ test('if the contract is refused, infra/app.ts says why in one line, and synthes
 
 test('npm start serves the contract as it is now', async () => {
   await moveTo('/moved');
+  const routes = Object.values(operations).map(
+    (each) => `${each.method} ${each.path === route ? '/moved' : each.path}`,
+  );
   const data = path.join(home.folder, 'data');
   const service = await startLocalService(data, {}, inProject(`'${process.execPath}' ${programs.start}`));
   expect(await service.stop()).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining(`Serving ${method} /moved at`),
+    stdout: expect.stringContaining(`Serving ${routes.join(', ')} at`),
   });
 });
 
