@@ -488,13 +488,9 @@ const byFile: Record<string, Row[]> = {
     ],
   ],
   'tools/cli/npm-command.ts': [
-    ['unabbreviated.startsWith(own)', 'false', 'npm run plant create --token x calls the service without that token.'],
-    [
-      '.filter(isTaken)',
-      '.filter(() => false)',
-      'npm run token --stack PlantStore prints a token of the local service.',
-    ],
-    ["') !== value", "') !== ''", 'A setting in ~/.npmrc, such as scope, stops npm run token.'],
+    ['filter(({ value }) => value !== undefined)', 'slice(0, 0)', 'npm run token --stack=x prints a local token.'],
+    ["/^.+$/.test(value ?? 'none')", 'true', 'npm run token --stack= asks AWS for a stack without a name.'],
+    ['text === own.get(variable) ?', "text === '' ?", 'A setting in ~/.npmrc, such as scope, stops npm run token.'],
   ],
   'tools/cli/operation-options.ts': [
     ["integer.', BigInt)", "integer.', (text) => BigInt(Number(text)))", 'A large id is rounded.'],

@@ -2,9 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { Command, type Option } from 'commander';
 
 /**
- * A command that people run with npm, which takes all options before a `--` for itself. The command then refuses to
- * run, because it cannot know what was meant: npm reads `--id 9 --name Ann` as two options without values and two
- * arguments in unknown order, and `--loc` as its own option `--local`.
+ * A command that people run with npm, which takes all options before a `--` for itself. The command reads those from
+ * npm's environment. It refuses to run if npm could have changed or lost one.
  */
 export class NpmCommand extends Command {
   override createCommand(name?: string): NpmCommand {
@@ -12,30 +11,79 @@ export class NpmCommand extends Command {
   }
 
   override parseOptions(args: string[]) {
-    const taken = this.options.filter(isTaken).map(({ long }) => long);
-    if (taken.length > 0) {
-      const names = this.parent === null ? [this.name()] : [this.parent.name(), this.name()];
-      const example = `${names.join(' ')} ${taken[0]} ...`;
-      const cause = `npm has taken ${taken.join(', ')}. Write -- before the options, as in: ${example}`;
-      this.error(
-        `error: ${cause}\nIf you did not give that option, your environment has a variable npm_config_...: unset it.`,
-      );
-    }
-    return super.parseOptions(args);
+    return super.parseOptions(this.parent === null ? this.#withTaken(args) : args);
+  }
+
+  /** Adds the options that npm has taken. Of `--id=9`, npm has the value; of `--id 9`, it leaves the 9 in `args`. */
+  #withTaken(args: string[]): string[] {
+    const command = this.commands.find((each) => [each.name(), ...each.aliases()].includes(args[0] ?? ''));
+    const { found, misspelt } = findInNpm(this.options, command?.options ?? []);
+    const taken = found.filter(({ value }) => value !== undefined);
+    if (taken.length === 0) return args;
+
+    const words = args.slice(command ? 1 : 0);
+    const [waiting, ...others] = taken.filter(({ value }) => value === 'true');
+    const hasWord = words.length === 1 && others.length + (command ?? this).registeredArguments.length === 0;
+    if (waiting && hasWord) waiting.value = words[0];
+    const given = taken.map(({ option, value }) => `${option.long}=${value}`);
+    const unsure = [...found.filter(({ isSure }) => !isSure).map(({ option }) => option.long), ...misspelt];
+    if (unsure.length === 0 && (!waiting || hasWord) && !args.some((each) => each.startsWith('-')))
+      return [...(waiting ? args.slice(0, -1) : args), ...given];
+
+    const names = [...new Set([...taken.map(({ option }) => option.long), ...unsure])];
+    const shown = given.map((each) => each.replace(/=(?:true|.*[^\w.:/-].*|)$/s, '=...').replace('=', ' '));
+    const perhaps = names.slice(taken.length).map((name) => `[${name} ...]`);
+    const example = [this.name(), ...(command ? args.slice(0, 1) : []), ...shown, ...perhaps].join(' ');
+    return this.error(
+      `error: npm takes ${names.join(', ')}. Write -- before the options, as in: ${example}\n` +
+        'If you did not give that option, your environment has a variable npm_config_...: unset it.',
+    );
   }
 }
 
-/** npm's option for which it takes `--token` and `--to`. */
-const unabbreviated = 'token-description';
-
-/** Whether npm's environment has an option with another value than npm's own settings, such as those in ~/.npmrc. */
-const isTaken = (option: Option): boolean => {
-  const own = option.long?.slice(2) ?? '';
-  return [own, ...(unabbreviated.startsWith(own) ? [unabbreviated] : [])].some((key) => {
-    const { [`npm_config_${key.replaceAll('-', '_').toLowerCase()}`]: value, ...env } = process.env;
-    // npm's environment has an empty value for false and null: the same as no flag.
-    if (value === undefined || (value === '' && option.isBoolean())) return false;
-    const setting = spawnSync('npm', ['config', 'get', key], { env }).stdout?.toString().trim();
-    return setting?.replace(/^(false|null)$/, '') !== value;
+/**
+ * Looks in npm's environment for the options of a program, and those for the fields of an operation. `isSure` means that
+ * an option was given with just that `value` or, without a value, was not given. `misspelt` has names of other options.
+ */
+const findInNpm = (ofProgram: readonly Option[], ofFields: readonly Option[]) => {
+  const options = [...ofProgram, ...ofFields];
+  if (!options.some(({ long }) => variables().some((each) => each.startsWith(variableOf(long)))))
+    return { found: [], misspelt: [] };
+  const own = npmSettings();
+  // npm may keep a value elsewhere (--to is short for its --token-description), change it, or lose it: try each option.
+  const probe = (index: number): string => `/dev/null/./${index}`;
+  const probed = [...npmSettings(...options.map(({ long }, index) => `${long}=${probe(index)}`))];
+  const found = options.map((option, index) => {
+    const kept = probed.find(([, value]) => value === probe(index))?.[0];
+    const variable = kept ?? variableOf(option.long);
+    const text = process.env[variable];
+    const value = text === own.get(variable) ? undefined : text;
+    // If npm has the option too, npm's default value, as in --tag latest, leaves no variable.
+    const isHidden = own.has(variable) && ofFields.includes(option) && !(value && option.mandatory);
+    const isKept = kept !== undefined || (value === undefined && own.has(variable));
+    // --name and --Name share a variable.
+    const isShared = options.some((other) => other !== option && variableOf(other.long) === variable);
+    return { option, variable, value, isSure: !isHidden && !isShared && isKept && /^.+$/.test(value ?? 'none') };
   });
+  const known = [...own.keys(), ...found.map(({ variable }) => variable)];
+  const misspelt = variables().filter((each) => !known.includes(each));
+  return { found, misspelt: misspelt.map((each) => each.replace('npm_config_', '--')) };
+};
+
+const variableOf = (name = ''): string => `npm_config_${name.replace(/^--/, '').replaceAll('-', '_').toLowerCase()}`;
+
+/** Lists npm's variables, without those that it always sets. */
+const variables = (): string[] =>
+  Object.keys(process.env).filter((name) => /^npm_config_(?!(?:global_prefix|local_prefix|node_gyp)$)/.test(name));
+
+/** Lists npm's settings, by their variables: the defaults, those in files such as ~/.npmrc, and these options. */
+const npmSettings = (...options: string[]): Map<string, string> => {
+  const variable = /^npm_config_(?!.*config$)/i;
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !variable.test(name)));
+  const npm = process.env['npm_execpath'] ?? 'npm';
+  const { stdout } = spawnSync(npm, ['config', 'list', '--json', '--long', ...options], { env, encoding: 'utf8' });
+  // With some options, such as --version, npm prints something else.
+  const settings: Record<string, unknown> = stdout?.startsWith('{') ? JSON.parse(stdout) : {};
+  const textOf = (value: unknown): string => String(value).replace(/^(?:false|null)$/, '');
+  return new Map(Object.entries(settings).map(([key, value]) => [variableOf(key), textOf(value)]));
 };
