@@ -1,6 +1,7 @@
 /** Makes the bundles of the functions, keeps their source maps, and translates stack traces with them. */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { SourceMap } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -57,6 +58,13 @@ export const prebuildBundles = async ({ debug = false, entries = listEntries() }
   for (const [entry, bundle] of bundles) keepBundle(entry, bundle);
   // Stop esbuild's child process (50 MB); otherwise it idles until we exit.
   await stop();
+};
+
+/** Writes a bundle to a new folder in `assets`, and returns the path of its file. */
+export const writeBundle = async (assets: string, { code }: Bundle): Promise<string> => {
+  const file = path.join(await mkdtemp(path.join(assets, 'bundle-')), 'index.js');
+  await writeFile(file, code);
+  return file;
 };
 
 type KeptMap = { sha256: string; text: string; parsed?: SourceMap };

@@ -10,6 +10,7 @@ import { generateIfChanged } from '../../infra/generated-code.ts';
 import { closeServer, listen } from '../../packages/emulator/servers.ts';
 import { prebuildBundles, withSources } from './bundles.ts';
 import { type Contract, curlLine, exampleRequest, readContract } from './contract.ts';
+import { notServed } from './not-served.ts';
 import { referencePage } from './reference.ts';
 import { accessLine, RequestLog } from './request-log.ts';
 import { fetchToken, removeStaleSession, writeSession } from './session.ts';
@@ -52,7 +53,7 @@ const start = async (): Promise<void> => {
   generateIfChanged();
   // Importing issuer.ts and stack.ts takes half of the start-up time, so import them while esbuild bundles the
   // functions.
-  const [{ startIssuer }, { makeApp, notServed, readCdkJson }, contract] = await Promise.all([
+  const [{ startIssuer }, { makeApp, readCdkJson }, contract] = await Promise.all([
     import('./issuer.ts'),
     import('./stack.ts'),
     readContract(),

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { App } from 'aws-cdk-lib';
 import type { CfnFunction } from 'aws-cdk-lib/aws-lambda';
-import type { Emulator } from 'http-api-emulator';
 import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
 import { BundledFunction } from '../../infra/service-function.ts';
 import { ConfigurationError, readSettings } from '../../infra/settings.ts';
@@ -39,16 +38,6 @@ export const makeApp = (folder: string, context: Record<string, unknown>): App =
   new PlantStoreStack(app, readSettings(app.node));
   return app;
 };
-
-/** Returns a line for each reason why the emulator leaves out resources of the stack. */
-export const notServed = ({ leftOut }: Pick<Emulator, 'leftOut'>): string[] =>
-  Array.from(
-    Map.groupBy(leftOut, (each) => each.reason),
-    ([reason, resources]) => {
-      const names = resources.map(({ resource }) => resource.replace(/[\dA-F]{8}(?= \()/, ''));
-      return `Not served here: ${names.join(', ')}, because ${reason}.`;
-    },
-  );
 
 /** Returns the entry file of each function in an app, by the function's name in the emulator. */
 export const entriesOf = (app: App): Record<string, string> =>

@@ -1,18 +1,14 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { App } from 'aws-cdk-lib';
 import { type BuildContext, context as prepareBuild } from 'esbuild';
 import type { Emulator } from 'http-api-emulator';
 import { bundle, listDevEntries } from '../../../infra/bundling.ts';
 import { generator, isCurrent } from '../../../infra/generated-code.ts';
-import { type Bundle, bundleIn, bundleOptions, keepBundle, sha256Of } from '../bundles.ts';
+import { type Bundle, bundleIn, bundleOptions, keepBundle, sha256Of, writeBundle } from '../bundles.ts';
+import { runScript } from '../run-script.ts';
 import { entriesOf } from '../stack.ts';
-import { printable, withoutHash } from '../terminal.ts';
-import type { Synthesis, Synthesized } from './synthesize.ts';
-
-export const root = path.resolve(import.meta.dirname, '../../..');
+import type { Synthesis, Synthesized } from '../synthesize.ts';
+import { withoutHash } from '../terminal.ts';
 
 /** The running service, which serves the CDK app `app`. */
 export type Service = Omit<Synthesis, 'bundles'> & {
@@ -49,7 +45,7 @@ export class Reloader {
   async reload(files: string[]): Promise<string> {
     const hasChanged = (start: string): boolean => files.some((file) => file.startsWith(start));
     this.#isBundlingOutdated ||= hasChanged('infra/bundling.ts');
-    if (!isCurrent()) await this.#run(...generator);
+    if (!isCurrent()) await runScript(generator, this.#stop.signal);
     const bundling = listDevEntries().map(async (entry) => [entry, await this.#bundle(entry)] as const);
     // Wait for all, so that none is still in progress when the next reload begins.
     await Promise.allSettled(bundling);
@@ -75,9 +71,11 @@ export class Reloader {
     const { debug, emulator, assets, context, onScope } = this.#service;
     // Hand over the bundles, because the files may change again before the new process could bundle them.
     const given = this.#isBundlingOutdated ? [] : [...bundles];
-    const files = await Promise.all(given.map(async ([entry, made]) => [entry, await this.#write(made)] as const));
+    const files = await Promise.all(
+      given.map(async ([entry, made]) => [entry, await writeBundle(assets, made)] as const),
+    );
     const synthesis = JSON.stringify({ assets, context, debug, bundles: files } satisfies Synthesis);
-    const synthesized = await this.#run('tools/start/watch/synthesize.ts', synthesis);
+    const synthesized = await runScript(['tools/start/synthesize.ts', synthesis], this.#stop.signal);
     const { template, entries, scope } = synthesized as Synthesized;
     await emulator.reload({ template, assets });
     onScope(scope);
@@ -93,7 +91,7 @@ export class Reloader {
     });
     const swaps = await Promise.allSettled(
       changed.map(async ({ name, entry, made }) => {
-        const folder = path.dirname(await this.#write(made));
+        const folder = path.dirname(await writeBundle(this.#service.assets, made));
         await this.#service.emulator.swap(name, folder, { BUNDLE_SHA256: sha256Of(made.code) });
         keepBundle(entry, made);
       }),
@@ -102,43 +100,4 @@ export class Reloader {
     if (reasons.length > 0) throw new Error(reasons.join('\n'));
     return changed.map(({ name }) => withoutHash(name)).join(', ') || 'nothing, because no bundle changed';
   }
-
-  /** Writes a bundle to a new folder, and returns the path of its file. */
-  async #write({ code }: Bundle): Promise<string> {
-    const file = path.join(await mkdtemp(path.join(this.#service.assets, 'bundle-')), 'index.js');
-    await writeFile(file, code);
-    return file;
-  }
-
-  /**
-   * Runs a script in a new process.
-   * @returns the message that the script sent to this process
-   * @throws Error with the script's error output if the script fails
-   */
-  async #run(script: string, ...args: string[]): Promise<unknown> {
-    const { signal } = this.#stop;
-    const child = fork(path.join(root, script), args, {
-      cwd: root,
-      signal,
-      execArgv: [],
-      stdio: ['ignore', 1, 'pipe', 'ipc'],
-    });
-    let stderr = '';
-    let message: unknown;
-    child.stderr?.on('data', (chunk) => (stderr += chunk));
-    child.on('message', (sent) => (message = sent));
-    const [code] = await once(child, 'close');
-    if (code !== 0) throw new Error(shorten(stderr.trimEnd()) || `${script} ended with code ${code}`);
-    if (stderr !== '') console.error(printable(stderr.trimEnd()));
-    return message;
-  }
 }
-
-/** Matches what Node.js prints for an error whose message says all: the place, the code there, the error, a stack. */
-const evident = /^(?:file:\/\/)?(\/[^\n]+:\d+)\n.*?^(?:Syntax|Configuration)Error\b[^:\n]*(: [^\n]+)/ms;
-
-/** Makes one line, such as `infra/app.ts:7: Unexpected token`, of what Node.js prints for an evident error. */
-const shorten = (stderr: string): string => {
-  const [, place, message] = evident.exec(stderr) ?? [];
-  return place === undefined ? stderr : `${path.relative(root, place)}${message}`;
-};

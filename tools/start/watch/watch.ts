@@ -2,8 +2,9 @@
 import { once } from 'node:events';
 import path from 'node:path';
 import { watch } from 'chokidar';
+import { root } from '../run-script.ts';
 import { messageOf, printable } from '../terminal.ts';
-import { Reloader, root, type Service } from './reloader.ts';
+import { Reloader, type Service } from './reloader.ts';
 
 /**
  * Whether a file is a source file. An editor's temporary file is not: its name begins with a dot, or ends in `.swp`,

@@ -4,9 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import type { ServeOptions } from 'http-api-emulator';
-import { listDevEntries, setBundle } from '../../../infra/bundling.ts';
-import { prebuildBundles } from '../bundles.ts';
-import { allScopes } from '../scopes.ts';
+import { listDevEntries, setBundle } from '../../infra/bundling.ts';
+import { prebuildBundles } from './bundles.ts';
+import { allScopes } from './scopes.ts';
 
 /**
  * What to synthesize. `assets` is the folder of the app's assets, `context` the part of the app's context that does not
@@ -33,7 +33,7 @@ export type Synthesized = {
 const { assets, context, debug, bundles } = JSON.parse(process.argv[2] ?? '') as Synthesis;
 for (const [entry, file] of bundles) setBundle(entry, readFileSync(file));
 if (bundles.length === 0) await prebuildBundles({ debug, entries: listDevEntries() });
-const { makeApp, entriesOf, readCdkJson } = await import('../stack.ts');
+const { makeApp, entriesOf, readCdkJson } = await import('./stack.ts');
 const app = makeApp(assets, { ...readCdkJson(), ...context });
 const [stack] = app.synth().stacks;
 process.send?.({ template: stack?.template, entries: entriesOf(app), scope: allScopes } satisfies Synthesized);
