@@ -23,9 +23,6 @@ export type Failure = { error: number | string; message: string; requestId?: str
 /** `attempts` is the number of requests that the service may have handled: one, if it is not set. */
 export type Create = (plant: object) => Promise<Outcome<unknown, number> & { attempts?: number }>;
 
-/** How many requests may be in progress at the same time: far fewer than the default `burstLimit` of a deployment. */
-const concurrency = 16;
-
 /** How many finished lines may wait for a slower line before them, since results are yielded in the file's order. */
 const backpressure = 256;
 
@@ -79,12 +76,18 @@ export const retryWhileSilent = (
 /**
  * Creates the plants in a file, several at a time. Yields the outcomes in the file's order. Skips blank lines and
  * comments, which begin with #.
+ * @param concurrency how many requests may be in progress at the same time
  * @param from the number of the first line to import
  * @throws ImportEnded if no response comes, or if the response means that all remaining lines would fail too
  * @throws any error from reading the file or from `create`, except a RangeError from `create`, which fails only one
  * line
  */
-export const importLines = (file: AsyncIterable<Buffer>, create: Create, from = 1): AsyncIterable<ImportedLine> =>
+export const importLines = (
+  file: AsyncIterable<Buffer>,
+  create: Create,
+  concurrency: number,
+  from = 1,
+): AsyncIterable<ImportedLine> =>
   pMapIterable(
     readLines(file, from),
     async (line): Promise<ImportedLine> => {

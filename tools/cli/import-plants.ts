@@ -50,6 +50,12 @@ const openFailures = async (given: string): Promise<FailedLines> => {
   return failures;
 };
 
+/**
+ * How many plants an import sends at the same time. More would not make the local service faster, but each needs an
+ * instance of each function (40 MB). 16 is far below the default `burstLimit` of a deployment.
+ */
+export const concurrencyFor = ({ url, stack }: Target): number => (url === undefined && stack === undefined ? 4 : 16);
+
 /** Imports the file named `given`, or standard input if `given` is `-`. */
 export const importPlants = async (given: string, options: Options): Promise<void> => {
   const input = await openInput(given, options);
@@ -75,7 +81,8 @@ export const importPlants = async (given: string, options: Options): Promise<voi
   };
   const create = retryWhileSilent(send, (line) => progress.say(line), stop);
   try {
-    for await (const line of importLines(addAbortSignal(stop.signal, input.read()), create, options.from)) {
+    const lines = addAbortSignal(stop.signal, input.read());
+    for await (const line of importLines(lines, create, concurrencyFor(options), options.from)) {
       stop.signal.throwIfAborted();
       if (line.outcome === 'failed') await input.failures.add({ source: input.name, ...line });
       progress.add(line.outcome, line.end);

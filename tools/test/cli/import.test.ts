@@ -1,6 +1,7 @@
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { callOf } from '../../../packages/client/call.ts';
@@ -8,7 +9,7 @@ import { toJson } from '../../../packages/client/json.ts';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
 import type { Failed } from '../../cli/connection.ts';
 import { type Create, ImportEnded, type ImportedLine, importLines, retryWhileSilent } from '../../cli/import-lines.ts';
-import { FailedLines } from '../../cli/import-plants.ts';
+import { concurrencyFor, FailedLines } from '../../cli/import-plants.ts';
 import { Progress } from '../../cli/progress.ts';
 
 const requestId = 'QcNvjVNaC1t4m14=';
@@ -33,7 +34,7 @@ const importText = async (content: string | Buffer, create: Create = async () =>
     created.push(plant);
     return create(plant);
   };
-  for await (const line of importLines(Readable.from(chunks), note, from)) lines.push(line);
+  for await (const line of importLines(Readable.from(chunks), note, 16, from)) lines.push(line);
   return { created, lines };
 };
 
@@ -67,6 +68,23 @@ test('an import returns the lines in the order of the file, each with its number
     { number: 1, end: 21 },
     { number: 3, end: 41 },
   ]);
+});
+
+test.each([
+  [4, {}],
+  [16, { url: 'https://host.example' }],
+  [16, { stack: 'PlantStore' }],
+])('an import sends %s plants at the same time to %j', async (expected, target) => {
+  const file = Readable.from([Buffer.from('{}\n'.repeat(40))]);
+  let [running, most] = [0, 0];
+  const create: Create = async () => {
+    most = Math.max(most, ++running);
+    await nextTurn();
+    running -= 1;
+    return stored;
+  };
+  for await (const { outcome } of importLines(file, create, concurrencyFor(target))) expect(outcome).toBe('new');
+  expect(most).toBe(expected);
 });
 
 test('an import skips comments, which begin with #, and all lines before the given first line', async () => {
