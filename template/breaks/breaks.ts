@@ -475,6 +475,11 @@ const byFile: Record<string, Row[]> = {
       'prebuildBundles({ debug: true, entries: listDevEntries() })',
       'npm start runs other bundles than those that would be deployed.',
     ],
+    [
+      "from './not-served.ts';\n",
+      "from './not-served.ts';\nimport './stack.ts';\n",
+      'npm start keeps the CDK in memory.',
+    ],
     ['  removeStaleSession(dataFolder());\n', '', 'A service that was killed cannot be started again.'],
     [
       'cleanUps.push(() => removeSession())',
@@ -505,6 +510,7 @@ const byFile: Record<string, Row[]> = {
     ],
   ],
   'tools/cli/import-plants.ts': [
+    ['? 4 : 16', '? 16 : 16', 'An import makes the local service start twice as many instances as it needs.'],
     [
       'this.#added += added.length',
       'this.#added += added.toString().length',

@@ -52,12 +52,13 @@ export const bundleIn = (entry: string, { outputFiles: files = [] }: BuildResult
 };
 
 /** Bundles entries in esbuild's own process, so that this process can do other work, such as loading CDK. */
-export const prebuildBundles = async ({ debug = false, entries = listEntries() } = {}): Promise<void> => {
+export const prebuildBundles = async ({ debug = false, entries = listEntries() } = {}) => {
   const make = async (entry: string) => bundleIn(entry, await build(bundleOptions(entry, debug)));
   const bundles = await Promise.all(entries.map(async (entry) => [entry, await make(entry)] as const));
   for (const [entry, bundle] of bundles) keepBundle(entry, bundle);
   // Stop esbuild's child process (50 MB); otherwise it idles until we exit.
   await stop();
+  return bundles;
 };
 
 /** Writes a bundle to a new folder in `assets`, and returns the path of its file. */

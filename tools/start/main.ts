@@ -8,13 +8,15 @@ import { type Emulator, FolderError, lockFolder, serve } from 'http-api-emulator
 import { listDevEntries } from '../../infra/bundling.ts';
 import { generateIfChanged } from '../../infra/generated-code.ts';
 import { closeServer, listen } from '../../packages/emulator/servers.ts';
-import { prebuildBundles, withSources } from './bundles.ts';
+import { prebuildBundles, withSources, writeBundle } from './bundles.ts';
 import { type Contract, curlLine, exampleRequest, readContract } from './contract.ts';
 import { notServed } from './not-served.ts';
 import { referencePage } from './reference.ts';
 import { accessLine, RequestLog } from './request-log.ts';
+import { synthesize } from './run-script.ts';
 import { fetchToken, removeStaleSession, writeSession } from './session.ts';
 import { dataFolder, readOptions, readPort } from './settings.ts';
+import type { Synthesis } from './synthesize.ts';
 import { printable } from './terminal.ts';
 
 const say = (line: string): void => console.log(printable(line));
@@ -51,11 +53,15 @@ const start = async (): Promise<void> => {
   removeStaleSession(dataFolder());
 
   generateIfChanged();
-  // Importing issuer.ts and stack.ts takes half of the start-up time, so import them while esbuild bundles the
-  // functions.
-  const [{ startIssuer }, { makeApp, readCdkJson }, contract] = await Promise.all([
+  // Loading the CDK, importing issuer.ts and bundling take most of the start-up time, so do all three at once.
+  const synthesis = Promise.withResolvers<Synthesis>();
+  const stop = new AbortController();
+  cleanUps.push(() => stop.abort());
+  const synthesized = synthesize(synthesis.promise, stop.signal);
+  // An error is thrown below, where this promise is awaited.
+  synthesized.catch(() => {});
+  const [{ startIssuer }, contract, made] = await Promise.all([
     import('./issuer.ts'),
-    import('./stack.ts'),
     readContract(),
     prebuildBundles({ debug: debug !== undefined, entries: listDevEntries() }),
   ]);
@@ -72,12 +78,17 @@ const start = async (): Promise<void> => {
   // Use the stage `dev`: its API is the same as that of `prod`. Only `prod` has roll-outs and a smoke test, which a
   // local service does not need.
   const context = { stage: 'dev', issuer: issuerUrl, audience, jwksUri, scopeClaim: 'scope' };
-  const app = makeApp(assets, { ...readCdkJson(), ...context });
+  const bundles = await Promise.all(
+    made.map(async ([entry, each]) => [entry, await writeBundle(assets, each)] as const),
+  );
+  synthesis.resolve({ assets, context, debug: debug !== undefined, bundles });
+  const { template, entries } = await synthesized;
   const requestLog = new RequestLog(sayRequest);
   setInterval(() => requestLog.endSecond(), 1_000).unref();
   cleanUps.push(() => requestLog.endSecond());
   const emulator = await serve({
-    app,
+    template,
+    assets,
     store: endpoint ? { endpoint } : { folder: dataFolder() },
     certificates: [issuer.certificate],
     port,
@@ -113,7 +124,7 @@ const start = async (): Promise<void> => {
       removeSession();
       removeSession = shareSession(scope);
     };
-    cleanUps.push(await startWatching({ debug: debug !== undefined, emulator, app, assets, context, onScope }));
+    cleanUps.push(await startWatching({ debug: debug !== undefined, emulator, entries, assets, context, onScope }));
   }
 
   announce(emulator, contract);

@@ -1,12 +1,14 @@
 /**
- * Synthesizes the stack and sends it to the parent process, `npm start`, which cannot import a changed module again.
- * The only argument is a `Synthesis` in JSON.
+ * Synthesizes the stack for the parent process, `npm start`: the parent cannot import a changed module again, and would
+ * keep the memory that the CDK takes. The parent sends a `Synthesis`, and gets a `Synthesized`.
  */
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { ServeOptions } from 'http-api-emulator';
 import { listDevEntries, setBundle } from '../../infra/bundling.ts';
 import { prebuildBundles } from './bundles.ts';
 import { allScopes } from './scopes.ts';
+import { entriesOf, makeApp, readCdkJson } from './stack.ts';
 
 /**
  * What to synthesize. `assets` is the folder of the app's assets, `context` the part of the app's context that does not
@@ -30,10 +32,9 @@ export type Synthesized = {
   scope: string;
 };
 
-const { assets, context, debug, bundles } = JSON.parse(process.argv[2] ?? '') as Synthesis;
+const [{ assets, context, debug, bundles }] = (await once(process, 'message')) as [Synthesis];
 for (const [entry, file] of bundles) setBundle(entry, readFileSync(file));
 if (bundles.length === 0) await prebuildBundles({ debug, entries: listDevEntries() });
-const { makeApp, entriesOf, readCdkJson } = await import('./stack.ts');
 const app = makeApp(assets, { ...readCdkJson(), ...context });
 const [stack] = app.synth().stacks;
 process.send?.({ template: stack?.template, entries: entriesOf(app), scope: allScopes } satisfies Synthesized);

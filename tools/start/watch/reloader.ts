@@ -1,19 +1,17 @@
 import path from 'node:path';
-import type { App } from 'aws-cdk-lib';
 import { type BuildContext, context as prepareBuild } from 'esbuild';
 import type { Emulator } from 'http-api-emulator';
 import { bundle, listDevEntries } from '../../../infra/bundling.ts';
 import { generator, isCurrent } from '../../../infra/generated-code.ts';
 import { type Bundle, bundleIn, bundleOptions, keepBundle, sha256Of, writeBundle } from '../bundles.ts';
-import { runScript } from '../run-script.ts';
-import { entriesOf } from '../stack.ts';
+import { runScript, synthesize } from '../run-script.ts';
 import type { Synthesis, Synthesized } from '../synthesize.ts';
 import { withoutHash } from '../terminal.ts';
 
-/** The running service, which serves the CDK app `app`. */
+/** The running service. `entries` has the entry file of each function, by the function's name. */
 export type Service = Omit<Synthesis, 'bundles'> & {
   emulator: Emulator;
-  app: App;
+  entries: Synthesized['entries'];
   /** Called after each reload of the stack, with all scopes of the contract, separated by spaces. */
   onScope: (scope: string) => void;
 };
@@ -33,7 +31,7 @@ export class Reloader {
 
   constructor(service: Service) {
     this.#service = service;
-    this.#entries = entriesOf(service.app);
+    this.#entries = service.entries;
   }
 
   /**
@@ -74,9 +72,10 @@ export class Reloader {
     const files = await Promise.all(
       given.map(async ([entry, made]) => [entry, await writeBundle(assets, made)] as const),
     );
-    const synthesis = JSON.stringify({ assets, context, debug, bundles: files } satisfies Synthesis);
-    const synthesized = await runScript(['tools/start/synthesize.ts', synthesis], this.#stop.signal);
-    const { template, entries, scope } = synthesized as Synthesized;
+    const { template, entries, scope } = await synthesize(
+      { assets, context, debug, bundles: files },
+      this.#stop.signal,
+    );
     await emulator.reload({ template, assets });
     onScope(scope);
     this.#entries = entries;

@@ -1,4 +1,5 @@
 /** Tests that the emulator can read every stack of ours, whatever its settings. */
+import { build } from 'esbuild';
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../../functions/generated/contract.ts';
 import { listTables } from '../../../infra/operations.ts';
@@ -26,6 +27,14 @@ describe('readTemplate', () => {
     const resource = expect.stringMatching(/^Environment.Variables.ISSUER of \w+ \(AWS::Lambda::Function\)$/);
     expect(read(kinds.prod).leftOut).toContainEqual({ resource, reason });
   });
+});
+
+test('npm start does not keep the CDK in memory: only a child process loads it', async () => {
+  const entryPoints = ['tools/start/main.ts'];
+  const options = { bundle: true, write: false, format: 'esm', platform: 'node', packages: 'external' } as const;
+  const { outputFiles } = await build({ entryPoints, ...options });
+  expect(outputFiles[0]?.text).toContain('from "http-api-emulator"');
+  expect(outputFiles[0]?.text).not.toContain('"aws-cdk-lib');
 });
 
 test('npm start says once which resources of the stack are not served, by the reason, and without the hashes of the CDK', () => {
