@@ -17,7 +17,7 @@ export class NpmCommand extends Command {
   /** Adds the options that npm has taken. Of `--id=9`, npm has the value; of `--id 9`, it leaves the 9 in `args`. */
   #withTaken(args: string[]): string[] {
     const command = this.commands.find((each) => [each.name(), ...each.aliases()].includes(args[0] ?? ''));
-    const { found, misspelt } = findInNpm(this.options, command?.options ?? []);
+    const { found, misspelt } = findInNpm([...this.options, ...(command?.options ?? [])]);
     const taken = found.filter(({ value }) => value !== undefined);
     if (taken.length === 0) return args;
 
@@ -27,8 +27,12 @@ export class NpmCommand extends Command {
     if (waiting && hasWord) waiting.value = words[0];
     const given = taken.map(({ option, value }) => `${option.long}=${value}`);
     const unsure = [...found.filter(({ isSure }) => !isSure).map(({ option }) => option.long), ...misspelt];
-    if (unsure.length === 0 && (!waiting || hasWord) && !args.some((each) => each.startsWith('-')))
+    if (unsure.length === 0 && (!waiting || hasWord) && !args.some((each) => each.startsWith('-'))) {
+      const hidden = found.flatMap(({ option, npmDefault }) => (npmDefault ? `${option.long} ${npmDefault}` : []));
+      if (hidden.length > 0)
+        console.error(`npm hides ${hidden.join(', ')}: to give that, write -- before the options.`);
       return [...(waiting ? args.slice(0, -1) : args), ...given];
+    }
 
     const names = [...new Set([...taken.map(({ option }) => option.long), ...unsure])];
     const shown = given.map((each) => each.replace(/=(?:true|.*[^\w.:/-].*|)$/s, '=...').replace('=', ' '));
@@ -42,11 +46,10 @@ export class NpmCommand extends Command {
 }
 
 /**
- * Looks in npm's environment for the options of a program, and those for the fields of an operation. `isSure` means that
- * an option was given with just that `value` or, without a value, was not given. `misspelt` has names of other options.
+ * Looks in npm's environment for a command's options. `isSure` means that an option was given with just that `value` or,
+ * without a value, was not given (unless with `npmDefault`). `misspelt` has names of other options.
  */
-const findInNpm = (ofProgram: readonly Option[], ofFields: readonly Option[]) => {
-  const options = [...ofProgram, ...ofFields];
+const findInNpm = (options: readonly Option[]) => {
   if (!options.some(({ long }) => variables().some((each) => each.startsWith(variableOf(long)))))
     return { found: [], misspelt: [] };
   const own = npmSettings();
@@ -59,11 +62,11 @@ const findInNpm = (ofProgram: readonly Option[], ofFields: readonly Option[]) =>
     const text = process.env[variable];
     const value = text === own.get(variable) ? undefined : text;
     // If npm has the option too, npm's default value, as in --tag latest, leaves no variable.
-    const isHidden = own.has(variable) && ofFields.includes(option) && !(value && option.mandatory);
+    const npmDefault = value === undefined ? own.get(variable) : undefined;
     const isKept = kept !== undefined || (value === undefined && own.has(variable));
     // --name and --Name share a variable.
     const isShared = options.some((other) => other !== option && variableOf(other.long) === variable);
-    return { option, variable, value, isSure: !isHidden && !isShared && isKept && /^.+$/.test(value ?? 'none') };
+    return { option, variable, value, npmDefault, isSure: !isShared && isKept && /^.+$/.test(value ?? 'none') };
   });
   const known = [...own.keys(), ...found.map(({ variable }) => variable)];
   const misspelt = variables().filter((each) => !known.includes(each));

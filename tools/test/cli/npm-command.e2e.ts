@@ -51,11 +51,19 @@ test.each([
   ['which of two is meant', ['sell', '--shoe=8', '--shoe=9'], 'sell --shoe ...'],
   ['if another is misspelt', ['sell', '--shoe=9', '--hta=red'], 'sell --shoe 9 [--hta ...]'],
   ['what belongs to those behind --', ['sell', '--shoe=9', '--', '--hat=red'], 'sell --shoe 9'],
-  ['if an option of npm has its default value', ['label', '--shoe=9', '--tag=latest'], 'label --shoe 9 [--tag ...]'],
-  ['if an option of npm is a setting', ['label', '--shoe=9', '--tag=a'], 'label --shoe 9 --tag a'],
 ])('a command refuses the options that npm has taken, if it cannot know %s', async (_, args, example) => {
   const { code, stdout, stderr } = await npmRun(args);
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(/^error: npm takes --shoe/);
   expect(stderr).toContain(`Write -- before the options, as in: npm run -s shop -- ${example}\n`);
+});
+
+test('a command says which value npm hides, because that is the default of an option of npm', async () => {
+  const warning = 'npm hides --tag latest: to give that, write -- before the options.\n';
+  expect(await npmRun(['label', '--shoe', '9'])).toEqual({ code: 0, stdout: '{"shoe":"9"}\n', stderr: warning });
+  expect(await npmRun(['label', '--shoe=9', '--tag=a'])).toEqual({
+    code: 0,
+    stdout: '{"shoe":"9","tag":"a"}\n',
+    stderr: '',
+  });
 });
