@@ -60,7 +60,9 @@ const withCheck = ([minutes, values]: Span): Span => [
  */
 export const rehearse = (template: object, given: readonly Span[]): Record<string, boolean[]> => {
   const spans = given.map(withCheck);
-  const length = spans.reduce((sum, [minutes]) => sum + minutes, 0);
+  const lengthOf = (some: readonly Span[]) => some.reduce((sum, [minutes]) => sum + minutes, 0);
+  const length = lengthOf(spans);
+  const starts = spans.map((_, index) => lengthOf(spans.slice(0, index)));
   const states: Record<string, boolean[]> = {};
   const evaluate = (type: string, start: (alarm: Resource['Properties']) => (end: number) => boolean) =>
     Object.entries(propertiesOf(`AWS::CloudWatch::${type}`, template as Template)).map(([id, alarm]): string => {
@@ -70,8 +72,14 @@ export const rehearse = (template: object, given: readonly Span[]): Record<strin
     });
   const ids = [
     ...evaluate('Alarm', (alarm) => {
-      const isOver = metricAlarm(alarm as Alarm);
-      return (end) => isOver(spans, end);
+      const { isOver, minutes } = metricAlarm(alarm as Alarm);
+      let isOn = false;
+      return (end) => {
+        // Nothing changes while all minutes that the alarm reads, now and a minute ago, are in one span.
+        const isSettled = !starts.some((start) => start > end - 1 - minutes && start < end);
+        if (!isSettled) isOn = isOver(spans, end);
+        return isOn;
+      };
     }),
     ...evaluate('CompositeAlarm', ({ AlarmRule }) => {
       const rule = compositeRule(resolve(AlarmRule));
@@ -87,7 +95,10 @@ const operators: Record<string, (value: number, threshold: number) => boolean> =
   GreaterThanOrEqualToThreshold: (value, threshold) => value >= threshold,
 };
 
-/** Returns whether the alarm is on after the minute `end`: whether all of its last periods are beyond the threshold. */
+/**
+ * Returns how many minutes the alarm reads, and whether it is on after the minute `end`: whether all of its last periods
+ * are beyond the threshold.
+ */
 const metricAlarm = (alarm: Alarm) => {
   const isBeyond = operators[alarm.ComparisonOperator];
   const { Statistic: Stat = '', Period, EvaluationPeriods, Threshold, TreatMissingData } = alarm;
@@ -101,10 +112,11 @@ const metricAlarm = (alarm: Alarm) => {
   const length = (metrics[0]?.Period ?? Number.NaN) / 60;
   if (!isBeyond || metrics.some((each) => each.Period !== length * 60))
     throw new Error('This alarm is not known here.');
-  return (spans: readonly Span[], end: number): boolean => {
-    // CloudWatch reads more periods than it evaluates (five, for three), and takes the last ones that have data.
+  // CloudWatch reads more periods than it evaluates (five, for three), and takes the last ones that have data.
+  const periods = EvaluationPeriods + 2;
+  const isOver = (spans: readonly Span[], end: number): boolean => {
     const points: number[] = [];
-    for (let period = 0; period < EvaluationPeriods + 2 && points.length < EvaluationPeriods; period += 1) {
+    for (let period = 0; period < periods && points.length < EvaluationPeriods; period += 1) {
       const last = end - period * length;
       const values = valuesIn(spans, last - length, last);
       const inputs = metrics.map(({ Stat }, at) => statistic(Stat, names[at], values));
@@ -114,6 +126,7 @@ const metricAlarm = (alarm: Alarm) => {
     const isFull = points.length === EvaluationPeriods || TreatMissingData === 'breaching';
     return isFull && points.every((each) => isBeyond(each, Threshold));
   };
+  return { minutes: periods * length, isOver };
 };
 
 const fill = (value: number, filler: number): number => (Number.isNaN(value) ? filler : value);
