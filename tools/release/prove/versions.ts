@@ -57,21 +57,21 @@ export const handler = async (event, context) => {
   },
 } satisfies Record<string, Files>;
 
-export const versions = Object.keys(files);
+const versions = Object.keys(files);
 
-/** Checks the commit out into a folder, and changes it to a version. @returns the folder of the copy */
-export const copyVersion = async (version: string, parent: string): Promise<string> => {
+/** Changes a checkout to a version. */
+export const changeTo = async (version: string, folder: string): Promise<void> => {
   const changes = Object.entries(new Map(Object.entries<Files>(files)).get(version) ?? {});
   if (changes.length === 0) throw new Error(`There is no version "${version}", only: ${versions.join(', ')}`);
-  const { folder } = await checkOut(parent, 'HEAD', new AbortController().signal);
   const before = (name: string) => readFile(path.join(folder, name), 'utf8');
   await writeFile(path.join(folder, 'functions', 'wrapped.ts'), await before(file));
   for (const [name, text] of changes)
     await writeFile(path.join(folder, name), text.startsWith('$') ? (await before(name)) + text.slice(1) : text);
-  return folder;
 };
 
 if (import.meta.main) {
   const [version = '', parent = ''] = process.argv.slice(2);
-  console.log(await copyVersion(version, parent));
+  const { folder } = await checkOut(parent, 'HEAD', new AbortController().signal);
+  await changeTo(version, folder);
+  console.log(folder);
 }

@@ -2,7 +2,7 @@
  * Plays an AWS account, and its gateways, for `npm run prove`. The programs aws, npx, npm, node and git in `bin` send
  * their arguments here; the answers to `aws` are those after --query. A deployment of a version ends as it should.
  */
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -10,11 +10,16 @@ import { closeServer, listen } from '../../../../packages/emulator/servers.ts';
 import { tableKey } from '../../../../test/kit/example.ts';
 import { changed } from '../../../release/prove/versions.ts';
 
-const program = `#!/bin/sh
-answer=$(mktemp) name=\${0##*/}
-code=$(printf '%s\\0' "$name" "$PWD" "$@" | curl -s -o "$answer" -w '%{http_code}' --data-binary @- "$FAKE_ACCOUNT")
-if [ "$code" = 200 ]; then cat "$answer"; else cat "$answer" >&2; fi
-rm "$answer"; [ "$code" = 200 ]
+/** Bash speaks HTTP itself, because starting curl for each of some 1,000 commands would take most of the time. */
+const program = (port: number): string => `#!/bin/bash
+LC_ALL=C body=$(printf '%s\\037' "\${0##*/}" "$PWD" "$@")
+exec 3<> /dev/tcp/127.0.0.1/${port}
+printf 'POST / HTTP/1.0\\r\\ncontent-length: %s\\r\\n\\r\\n%s' "\${#body}" "$body" >&3
+read -r _ code _ <&3
+while read -r line <&3 && [ "$line" != $'\\r' ]; do :; done
+[ "$code" = 200 ] || exec >&2
+cat <&3
+[ "$code" = 200 ]
 `;
 
 /** How CodeDeploy and the smoke test treat each version that is not good. */
@@ -76,12 +81,12 @@ export class FakeAccount {
   #isTraced = false;
 
   async start(folder: string): Promise<void> {
+    const port = await listen(this.#server, 0);
+    this.url = `http://127.0.0.1:${port}`;
     this.bin = path.join(folder, 'bin');
     mkdirSync(this.bin);
-    writeFileSync(path.join(this.bin, 'aws'), program);
-    chmodSync(path.join(this.bin, 'aws'), 0o755);
+    writeFileSync(path.join(this.bin, 'aws'), program(port), { mode: 0o755 });
     for (const name of ['npx', 'npm', 'node', 'git']) symlinkSync('aws', path.join(this.bin, name));
-    this.url = `http://127.0.0.1:${await listen(this.#server, 0)}`;
   }
 
   close = () => closeServer(this.#server);
@@ -90,7 +95,7 @@ export class FakeAccount {
     const body = await buffer(request);
     const [, name = ''] = request.url?.split('/') ?? [];
     if (name !== '') return this.#respond(name, request, response, body);
-    const [program = '', folder = '', ...words] = body.toString().split('\0').slice(0, -1);
+    const [program = '', folder = '', ...words] = body.toString().split('\x1f').slice(0, -1);
     this.commands.push([program, ...words].join(' '));
     try {
       const answer = await this.#command(program, folder, words);
