@@ -29,7 +29,7 @@ const unaffected = [
   'tools/test/{cli,release,start/watch}/**',
   'tools/test/start/{issuer,reasons,request-log,session,start,terminal}.test.ts',
   'test/functions/{auth,http,plants}/**',
-  'test/infra/{promises,reproducible}.test.ts',
+  'test/infra/promises.test.ts',
   'test/functions/create-plant*',
   '**/*.fuzz.ts',
 ];
