@@ -113,7 +113,9 @@ export const startIn = (
   environment: Record<string, string> = {},
 ): { ended: Promise<number | null>; output: () => string; stdout: () => string } => {
   signal.throwIfAborted();
-  const env = { ...process.env, TMPDIR: temporary, ...environment };
+  // What a copy compiles stays in the copy, so that the project's cache does not grow with each copy.
+  const NODE_COMPILE_CACHE = path.join(folder, 'node_modules/.cache/node');
+  const env = { ...process.env, TMPDIR: temporary, NODE_COMPILE_CACHE, ...environment };
   // `detached` starts a process group, so that `end` also kills the processes that the command has started.
   const child = spawn(command, args, { cwd: folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let [output, stdout] = ['', ''];
