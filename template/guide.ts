@@ -26,10 +26,13 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 /** Tests that do not run on the copy with the guide's changes, because these changes do not affect what they test. */
 const unaffected = [
   'packages/{contract,emulator}/**',
+  'packages/client/test/{call,sending}.test.ts',
   'tools/test/{cli,release,start/watch}/**',
   'tools/test/start/{issuer,reasons,request-log,session,start,terminal}.test.ts',
   'test/functions/{auth,http,plants}/**',
-  'test/infra/promises.test.ts',
+  'test/functions/outside-check*',
+  'test/infra/{promises,token-issuer,version-role}.test.ts',
+  'test/plants/**',
   'test/functions/create-plant*',
   '**/*.fuzz.ts',
 ];
