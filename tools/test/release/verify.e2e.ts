@@ -72,7 +72,8 @@ const startAccount = async (functions: Functions): Promise<Record<string, string
 
 const verify = async (functions: Functions, stack = 'PlantStore') => {
   const account = await startAccount(functions);
-  const { code, stdout, stderr } = await run('npm', ['run', '-s', 'verify', '--', '--stack', stack], account).ended;
+  const { code, stdout, stderr } = await run(process.execPath, ['tools/release/verify.ts', '--stack', stack], account)
+    .ended;
   const [heading, ...said] = stdout.trimEnd().split('\n');
   return { code, heading, said, stderr };
 };

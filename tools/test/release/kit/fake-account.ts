@@ -6,6 +6,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
 import { closeServer, listen } from '../../../../packages/emulator/servers.ts';
 import { tableKey } from '../../../../test/kit/example.ts';
 import { changed } from '../../../release/prove/versions.ts';
@@ -204,7 +205,7 @@ export class FakeAccount {
     const problem = stoppedBy[code];
     stack.isFailing = code === 'fails for clients only';
     if (code.includes('never reports')) await new Promise<void>((resolve) => (this.#stop = resolve));
-    while (stack.isFailing && stack.requests === 0) await new Promise(setImmediate);
+    while (stack.isFailing && stack.requests === 0) await setTimeout(10);
     if (stack.isFailing) this.#alarms.push(`${changed}Faults`);
     stack.isFailing = false;
     if (problem) this.#problems.push(JSON.stringify({ message: { outcome: 'failed', problem } }));
