@@ -78,6 +78,10 @@ describe.each(listEntries())('the bundle of %s', (entry) => {
     expect(files.filter((file) => !/^(functions|infra\/sdk-stubs)\//.test(file))).toEqual([]);
   });
 
+  test('does not name the folder in which it was made, so that others can make the same bundle', () => {
+    expect(Buffer.from(code).includes(path.resolve())).toBe(false);
+  });
+
   test('does not load node:fs/promises, with which the SDK would look for ~/.aws/config', () => {
     expect(Buffer.from(code).includes('node:fs/promises')).toBe(false);
   });
