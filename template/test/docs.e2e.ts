@@ -4,8 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect } from 'vitest';
-import { run } from '../../test/kit/local-service.ts';
-import { test } from '../../test/kit/local-service-test.ts';
+import { run, test } from '../../test/kit/local-service.ts';
 import { fetchToken, readSession } from '../../tools/start/session.ts';
 import { reasonToSkip } from '../contract.ts';
 
