@@ -11,7 +11,8 @@ export class NpmCommand extends Command {
   }
 
   override parseOptions(args: string[]) {
-    return super.parseOptions(this.parent === null ? this.#withTaken(args) : args);
+    const isHelp = args.includes('--help');
+    return super.parseOptions(this.parent === null && !isHelp ? this.#withTaken(args) : args);
   }
 
   /** Adds the options that npm has taken. Of `--id=9`, npm has the value; of `--id 9`, it leaves the 9 in `args`. */
