@@ -8,7 +8,7 @@ import type { Outcome } from './lambda/functions.ts';
 import type { JwtIssuer, LeftOut, ServedStack } from './served-stack.ts';
 import { listen } from './servers.ts';
 import { StackVersions } from './stack-versions.ts';
-import { readAccount } from './template/account.ts';
+import { readAccount } from './template/cloud-assembly.ts';
 import { readTemplate, type Template } from './template/read-template.ts';
 
 export { FolderError, lockFolder } from './dynamodb/data-folder.ts';

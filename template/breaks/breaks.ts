@@ -335,9 +335,6 @@ const byFile: Record<string, Row[]> = {
       'After a deployment, an alias cannot go back.',
     ],
   ],
-  'packages/emulator/command/cloud-assembly.ts': [
-    ["type === 'cdk:cloud-assembly' &&", 'false &&', 'The command does not find a stack in a stage.'],
-  ],
   'packages/emulator/dynamodb/data-folder.ts': [
     ['mode: 0o700', 'mode: 0o755', 'Other users may read the plants.'],
     [
@@ -556,7 +553,11 @@ const byFile: Record<string, Row[]> = {
       'A token has more scopes than asked for.',
     ],
   ],
-  'packages/emulator/template/account.ts': [
+  'packages/emulator/command/main.ts': [
+    ['emulator.warmUp()', 'Promise.resolve()', 'The command does not say which function cannot be loaded.'],
+  ],
+  'packages/emulator/template/cloud-assembly.ts': [
+    ["type === 'cdk:cloud-assembly' &&", 'false &&', 'The command does not find a stack in a stage.'],
     ['/^\\d{12}$/.test(id) ? id :', '', "A role that names the stack's own account in an ARN allows nothing."],
   ],
   'packages/emulator/template/functions.ts': [

@@ -1,10 +1,9 @@
 /** What the command `http-api-emulator` does: serves a stack that `cdk synth` has written. */
-import { watchFile } from 'node:fs';
-import path from 'node:path';
+import { existsSync, watchFile } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { Command } from 'commander';
 import { type AccessLogEntry, type Emulator, type LogLine, serve } from '../serve.ts';
-import { readJson, readStacks } from './cloud-assembly.ts';
+import { manifestOf, readJson, readStacks } from '../template/cloud-assembly.ts';
 
 const command = new Command('http-api-emulator')
   .description('Serves a stack that `cdk synth` has written to a folder.')
@@ -27,6 +26,9 @@ export const main = (): Promise<unknown> =>
     .catch((error) => command.error(error.message));
 
 const start = async (folder: string, { stack, port, watch, leaveOut, data, options }: Options): Promise<void> => {
+  const manifest = manifestOf(folder);
+  if (!existsSync(manifest))
+    throw new Error(`${manifest} is missing. Run \`cdk synth\` first, or pass the folder to which it writes.`);
   const app = { synth: () => ({ directory: folder, stacks: readStacks(folder) }) };
   const source = { app, ...(stack !== undefined && { stack }) };
   const endpoint = process.env['AWS_ENDPOINT_URL_DYNAMODB'];
@@ -38,17 +40,22 @@ const start = async (folder: string, { stack, port, watch, leaveOut, data, optio
     ...(leaveOut && { leaveOut }),
     onRequest: (entry) => say(describe(entry)),
   });
-  announce(emulator);
-
-  const reload = (): Promise<void> =>
-    emulator.reload(source).then(
-      () => announce(emulator),
-      (error) => say(`The changed stack cannot be served, so the previous one still is: ${error.message}`),
-    );
-  // Poll, because fs.watch does not notice that a folder is made anew. The CDK writes this file after the templates.
-  if (watch) watchFile(path.join(folder, 'manifest.json'), { interval: 300 }, reload);
 
   let stopping = false;
+  const announceAndLoad = async (): Promise<void> => {
+    announce(emulator);
+    await emulator.warmUp().catch((error) => stopping || say(error.message));
+  };
+  void announceAndLoad();
+  const reload = (): Promise<void> =>
+    emulator
+      .reload(source)
+      .then(announceAndLoad, (error) =>
+        say(`The changed stack cannot be served, so the previous one still is: ${error.message}`),
+      );
+  // Poll, because fs.watch does not notice that a folder is made anew. The CDK writes this file after the templates.
+  if (watch) watchFile(manifest, { interval: 300 }, reload);
+
   const stop = async (): Promise<void> => {
     if (stopping) return;
     stopping = true;
@@ -63,10 +70,11 @@ const start = async (folder: string, { stack, port, watch, leaveOut, data, optio
 /** Prints text without sequences that could, for example, clear the terminal. */
 const say = (text: string): void => console.log(stripVTControlCharacters(text));
 
-const announce = ({ url, store, routeKeys, functionNames, tableNames, leftOut }: Emulator): void => {
+const announce = (emulator: Emulator): void => {
+  const { url, store, routeKeys, functionNames, tableNames, withoutEffect, leftOut } = emulator;
   say(`Serving at ${url} (store: ${store}):`);
-  const served = Object.entries({ routes: routeKeys, functions: functionNames, tables: tableNames });
-  for (const [what, names] of served) say(`  ${what}: ${names.join(', ') || 'none'}`);
+  const served = { routes: routeKeys, functions: functionNames, tables: tableNames, 'without effect': withoutEffect };
+  for (const [what, names] of Object.entries(served)) say(`  ${what}: ${names.join(', ') || 'none'}`);
   for (const { resource, reason } of leftOut) say(`  left out: ${resource}, because ${reason}`);
 };
 

@@ -34,7 +34,7 @@ export class Functions {
     this.#isWarm = earlier === undefined ? false : earlier.#isWarm;
     this.#replacements = [...this.#functions].flatMap(([name, each]) => {
       const replaced = before.get(name);
-      return replaced !== each && (this.#isWarm || replaced?.isLoaded) ? [each] : [];
+      return replaced !== each && (replaced ? replaced.isLoaded : this.#isWarm) ? [each] : [];
     });
   }
 

@@ -117,4 +117,5 @@ export const refusedTypes: Record<string, [reason: string, advice?: string]> = {
 
 export const unknownType: [reason: string] = ['only HTTP APIs, Lambda functions and DynamoDB tables are served'];
 
-export const leaveOutAdvice = 'To serve the rest of the stack, pass the option `leaveOut: true`.';
+export const leaveOutAdvice =
+  'To serve the rest of the stack, pass the option `leaveOut: true`, or --leave-out to the command.';

@@ -1,10 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { readStacks } from '../command/cloud-assembly.ts';
+import { readStacks } from '../template/cloud-assembly.ts';
 import { temporaryFolder } from './kit/temporary.ts';
 
-test('the command reads the stacks of a cloud assembly and of its stages', async () => {
+test('readStacks reads the stacks of a cloud assembly and of its stages', async () => {
   const folder = await temporaryFolder();
   const write = async (name: string, content: object) => {
     await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
@@ -26,7 +26,7 @@ test('the command reads the stacks of a cloud assembly and of its stages', async
   await write('orders.json', template);
   await write('assembly-Prod/orders.json', ofStage);
   expect(readStacks(folder)).toEqual([
-    { stackName: 'Orders', template },
-    { stackName: 'Prod/Orders', template: ofStage },
+    { stackName: 'Orders', template, environment: '' },
+    { stackName: 'Prod/Orders', template: ofStage, environment: '' },
   ]);
 });

@@ -9,6 +9,7 @@ import { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startServer, temporaryFolder } from './kit/temporary.ts';
@@ -30,6 +31,8 @@ const synthesize = async (folder: string, greeting: string, { hasQueue = false }
   new TableV2(stack, 'Visits', { partitionKey, tableName: 'Visits' });
   if (hasQueue) new Queue(stack, 'Jobs');
   const properties = { runtime: Runtime.NODEJS_24_X, handler: 'index.handler', code: Code.fromAsset(code) };
+  new LambdaFunction(stack, 'Broken', { ...properties, functionName: 'Broken', handler: 'missing.handler' });
+  new LogGroup(stack, 'Logs');
   const hello = new LambdaFunction(stack, 'Hello', { ...properties, functionName: 'Hello' });
   const api = new HttpApi(stack, 'HttpApi');
   api.addRoutes({ path: '/hello/{name}', integration: new HttpLambdaIntegration('ToHello', hello) });
@@ -46,7 +49,9 @@ test('the command serves a stack of a stage, prints requests, serves changes, ke
   const see = (pattern: RegExp) => vi.waitUntil(() => pattern.exec(printed.join('')), { timeout: 60_000 });
 
   const [, url] = await see(/^Serving at (\S+) \(store: dynalite, data in \.http-api-emulator\):$/m);
-  await see(/^ {2}routes: ANY \/hello\/\{name\}\n {2}functions: Hello\n {2}tables: Visits$/m);
+  await see(/^ {2}routes: ANY \/hello\/\{name\}\n {2}functions: Broken, Hello\n {2}tables: Visits$/m);
+  await see(/^ {2}without effect: Logs\w+ \(AWS::Logs::LogGroup\)$/m);
+  await see(/^The function Broken .* cannot be loaded: Runtime\.ImportModuleError/m);
   const ask = async () => (await fetch(`${url}/hello/Ann`)).text();
   expect(await ask()).toBe('Hello Ann');
   await see(/^\d\d:\d\d:\d\d GET \/hello\/Ann 200 \d+ ms\n {4}Hello INFO asked Ann$/m);

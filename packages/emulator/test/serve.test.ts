@@ -264,7 +264,7 @@ test('reload loads what replaces a loaded function and, after warmUp, new functi
   expect(await lazy.ask('/One')).toBe('"two"');
   await expect(lazy.reload({ functions: { One: broken } })).rejects.toThrow('The function One');
   await lazy.emulator.warmUp().catch(() => {});
-  const functions = { One: returning('three'), Bad: `${broken};`, Worse: broken };
+  const functions = { One: returning('three'), Bad: `${broken};;`, Worse: broken };
   await lazy.reload({ functions });
   await expect(lazy.reload({ functions: { ...functions, New: broken } })).rejects.toThrow('The function New');
   expect(await lazy.ask('/One')).toBe('"three"');

@@ -71,7 +71,9 @@ const makeApp = (outdir: string): App => {
 test('with leaveOut, the emulator serves a stack with queues, custom resources and the like, and lists what it leaves out', async () => {
   const folder = await temporaryFolder();
   const options = { app: makeApp(`${folder}/cdk.out`), store: { folder: `${folder}/data` } };
-  await expect(serve(options)).rejects.toThrow(/QUEUE refers to Jobs.*\n.*pass the option `leaveOut: true`\.$/s);
+  await expect(serve(options)).rejects.toThrow(
+    /QUEUE refers to Jobs.*\n.*pass the option `leaveOut: true`, or --leave-out to the command\.$/s,
+  );
 
   const emulator = await serve({ ...options, leaveOut: true });
   onTestFinished(emulator.close);
