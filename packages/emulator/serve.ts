@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { reason } from './dynamodb/data-folder.ts';
 import { openStore, type StoreLocation } from './dynamodb/store.ts';
 import { type AccessLogEntry, gateway } from './gateway/server.ts';
 import type { Outcome } from './lambda/functions.ts';
-import type { JwtIssuer, LeftOut, ServedStack } from './served-stack.ts';
+import type { LeftOut, ServedStack } from './served-stack.ts';
 import { listen } from './servers.ts';
 import { StackVersions } from './stack-versions.ts';
 import { readAccount } from './template/cloud-assembly.ts';
-import { readTemplate, type Template } from './template/read-template.ts';
+import { type ReadOptions, readTemplate, type Template } from './template/read-template.ts';
 
 export { FolderError, lockFolder } from './dynamodb/data-folder.ts';
 export type { LogLine } from './lambda/functions.ts';
@@ -24,38 +24,27 @@ type App = { synth: () => { directory: string; stacks: { stackName: string; temp
 /** The stack to serve: a stack of a CDK app, or a template and the folder of its assets. */
 type Source = { app: App; stack?: string } | { template: Template; assets: string };
 
-export type ServeOptions = Source & {
-  /** A folder for the embedded store's data, or the address of a DynamoDB that the caller runs. */
-  store: StoreLocation;
-  /** Certificate authorities (PEM) that the functions trust besides Node's default ones. */
-  certificates?: string[];
-  /** How many instances of one function may run at the same time (8 by default). Further requests wait. */
-  maxInstances?: number;
-  /** The port on 127.0.0.1; 0 (the default) means any free port. */
-  port?: number;
-  /** Called after each request with its entry in the access log, which includes what the functions have logged. */
-  onRequest?: (entry: AccessLogEntry) => void;
-  /**
-   * Called before the API handles a request. Returns true if `intercept` responds itself; the API then does nothing.
-   */
-  intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
-  /**
-   * Whether to leave out what cannot be served, such as queues, instead of refusing the stack. Functions get made-up
-   * ARNs and URLs for it. A route that needs what is left out responds with 501 and the reason.
-   */
-  leaveOut?: boolean;
-  /** Variables to set in place of the template's, by the name of a function, such as a value that only AWS knows. */
-  environment?: Record<string, Record<string, string>>;
-  /**
-   * Whose tokens JWT authorizers accept if their issuer is unknown here, such as a user pool of the stack. `audience`
-   * takes the place of unknown audiences, such as the clients of that pool.
-   */
-  jwt?: JwtIssuer;
-  /** Whether requests that exceed the stage's throttling limits get a 429, as on AWS. */
-  throttle?: boolean;
-  /** If true, neither functions nor requests time out, so that a debugger can pause the functions. */
-  debug?: boolean;
-};
+export type ServeOptions = Source &
+  ReadOptions & {
+    /** A folder for the embedded store's data, or the address of a DynamoDB that the caller runs. */
+    store: StoreLocation;
+    /** Certificate authorities (PEM) that the functions trust besides Node's default ones. */
+    certificates?: string[];
+    /** How many instances of one function may run at the same time (8 by default). Further requests wait. */
+    maxInstances?: number;
+    /** The port on 127.0.0.1; 0 (the default) means any free port. */
+    port?: number;
+    /** Called after each request with its entry in the access log, which includes what the functions have logged. */
+    onRequest?: (entry: AccessLogEntry) => void;
+    /**
+     * Called before the API handles a request. Returns true if `intercept` responds itself; the API then does nothing.
+     */
+    intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
+    /** Whether requests that exceed the stage's throttling limits get a 429, as on AWS. */
+    throttle?: boolean;
+    /** If true, neither functions nor requests time out, so that a debugger can pause the functions. */
+    debug?: boolean;
+  };
 
 export type Emulator = {
   url: string;
@@ -132,7 +121,12 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
     intercept,
     debug,
   });
-  const url = `http://127.0.0.1:${await listenOn(server, port)}`;
+  const listening = await listen(server, port).catch((cause) => {
+    throw new Error(`The port ${port} cannot be used (${reason(cause)}). Choose another one, or 0 for any free port.`, {
+      cause,
+    });
+  });
+  const url = `http://127.0.0.1:${listening}`;
   const unfinished = new Set<ServerResponse>();
   server.on('request', (_, response) => {
     unfinished.add(response);
@@ -143,7 +137,7 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
     server.close();
     // A request runs an authorizer and another function, and API Gateway answers after 30 s. Only a client that does
     // not send or read everything takes longer.
-    const timeouts = versions.stack.functions.map(({ timeout }) => timeout);
+    const timeouts = versions.current.stack.functions.map(({ timeout }) => timeout);
     const limit = Math.min(30_000, 2 * Math.max(0, ...timeouts));
     const closeTimer = setTimeout(() => server.closeAllConnections(), limit);
     // Wait for responses, not for connections: browsers keep idle ones open.
@@ -158,26 +152,26 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
   return {
     url,
     get routeKeys() {
-      return versions.stack.api.routes.map(({ routeKey }) => routeKey);
+      return versions.current.stack.api.routes.map(({ routeKey }) => routeKey);
     },
     get leftOut() {
-      return versions.stack.leftOut;
+      return versions.current.stack.leftOut;
     },
     get withoutEffect() {
-      return versions.stack.withoutEffect;
+      return versions.current.stack.withoutEffect;
     },
     get functionNames() {
-      return versions.stack.functions.map(({ name }) => name);
+      return versions.current.stack.functions.map(({ name }) => name);
     },
     get tableNames() {
-      return versions.stack.tables.map(({ TableName }) => TableName ?? '');
+      return versions.current.stack.tables.map(({ TableName }) => TableName ?? '');
     },
     store: store.description,
     enforcesRoles: store.enforcesRoles,
     log,
     invoke: (name, event) => versions.invoke(name, event),
-    warmUp: () => versions.warmUp(),
-    swap: (...swapped) => versions.swap(...swapped),
+    warmUp: () => versions.current.functions.warmUp(),
+    swap: (...swapped) => versions.current.functions.swap(...swapped),
     reload: async (source) => versions.add(readStack(source, options)),
     close: () => running.disposeAsync(),
   };
@@ -187,16 +181,12 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
  * Reads the stack to serve. @throws Error with a message for the user if the emulator cannot serve the stack as AWS
  * would
  */
-const readStack = (
-  source: Source,
-  { leaveOut, environment, jwt }: Pick<ServeOptions, 'leaveOut' | 'environment' | 'jwt'>,
-): ServedStack => {
+const readStack = (source: Source, options: ReadOptions): ServedStack => {
   const { template, assets } = 'app' in source ? synthesize(source.app, source.stack) : source;
   if (!template?.Resources || !assets)
     throw new Error('The stack is missing: pass an app, or a template with the folder of its assets.');
   if (!existsSync(assets)) throw new Error(`The folder of the assets, ${assets}, does not exist.`);
-  const stack = readTemplate(template, assets, { leaveOut, environment, jwt, account: readAccount(template, assets) });
-  return stack;
+  return readTemplate(template, assets, { ...options, account: readAccount(template, assets) });
 };
 
 /**
@@ -214,14 +204,4 @@ const synthesize = (app: App, name?: string): { template: Template; assets: stri
       ? `The app must have one stack, but it has ${names}. Pass the name of one as \`stack\` (the command: --stack). For a stack in a CDK Stage, pass its template and assets.`
       : `The app has no stack ${name}. It has ${names}.`,
   );
-};
-
-const listenOn = async (server: Server, port: number): Promise<number> => {
-  try {
-    return await listen(server, port);
-  } catch (error) {
-    throw new Error(`The port ${port} cannot be used (${reason(error)}). Choose another one, or 0 for any free port.`, {
-      cause: error,
-    });
-  }
 };

@@ -44,7 +44,9 @@ export type FunctionSpec = {
   roleName: string;
 };
 
-export type LogLevel = 'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR' | 'FATAL';
+/** Lambda's log levels, least severe first. */
+export const logLevels = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'] as const;
+export type LogLevel = (typeof logLevels)[number];
 
 /** A statement of an IAM policy. Actions and resources may contain the wildcards `*` and `?`. */
 export type Statement = { effect: 'Allow' | 'Deny'; actions: string[]; resources: string[] };

@@ -31,9 +31,10 @@ export class StackVersions {
     this.#options = options;
   }
 
-  /** The newest version's stack. @throws Error if no version has been added yet */
-  get stack(): ServedStack {
-    return this.#current().stack;
+  /** The version that is served. @throws Error if no version has been added yet */
+  get current(): Version {
+    if (this.#newest === undefined) throw new Error('The stack is not served yet.');
+    return this.#newest;
   }
 
   /**
@@ -51,20 +52,6 @@ export class StackVersions {
 
   invoke(functionName: string, event: unknown): Promise<Outcome> {
     return this.#during(({ functions }) => functions.invokeByName(functionName, event));
-  }
-
-  /**
-   * Replaces a function's code, and sets environment variables of the function.
-   * @throws Error if the stack has no function with this name, or if the new code cannot be loaded (the function then
-   * keeps the old code)
-   */
-  async swap(...swapped: Parameters<Functions['swap']>): Promise<void> {
-    await this.#current().functions.swap(...swapped);
-  }
-
-  /** Loads the functions that are not loaded yet. @throws Error with a line for each that cannot be loaded */
-  async warmUp(): Promise<void> {
-    await this.#current().functions.warmUp();
   }
 
   async close(): Promise<void> {
@@ -101,7 +88,7 @@ export class StackVersions {
   }
 
   async #during<Result>(work: (version: Version) => Promise<Result>): Promise<Result> {
-    const version = this.#current();
+    const version = this.current;
     version.inProgress += 1;
     try {
       return await work(version);
@@ -115,11 +102,6 @@ export class StackVersions {
   async #end(version: Version): Promise<void> {
     this.#open.delete(version);
     await version.functions.close([...this.#open].map(({ functions }) => functions));
-  }
-
-  #current(): Version {
-    if (this.#newest === undefined) throw new Error('The stack is not served yet.');
-    return this.#newest;
   }
 
   #mustBeOpen(): void {

@@ -7,27 +7,19 @@ import type { Resource, Resources } from './resources.ts';
 export const apiTypes = {
   'AWS::ApiGatewayV2::Api': {
     read: ['CorsConfiguration', 'ProtocolType'],
-    withoutEffect: [
-      'Description',
-      'DisableExecuteApiEndpoint',
-      'DisableSchemaValidation',
-      'FailOnWarnings',
-      'IpAddressType',
-      'Name',
-      'RouteSelectionExpression',
-      'Tags',
-      'Version',
-    ],
+    withoutEffect: `
+      Description DisableExecuteApiEndpoint DisableSchemaValidation FailOnWarnings IpAddressType Name
+      RouteSelectionExpression Tags Version`,
     refused: { Body: 'routes are read from AWS::ApiGatewayV2::Route, not from an OpenAPI document' },
   },
   'AWS::ApiGatewayV2::Route': {
     read: ['ApiId', 'AuthorizationScopes', 'AuthorizationType', 'AuthorizerId', 'RouteKey', 'Target'],
-    withoutEffect: ['OperationName'],
+    withoutEffect: 'OperationName',
   },
   'AWS::ApiGatewayV2::Integration': {
     read: ['ApiId', 'ConnectionType', 'IntegrationType', 'IntegrationUri', 'PayloadFormatVersion', 'TimeoutInMillis'],
     // IntegrationMethod has no effect, because API Gateway always invokes a Lambda function with POST.
-    withoutEffect: ['Description', 'IntegrationMethod'],
+    withoutEffect: 'Description IntegrationMethod',
     refused: {
       CredentialsArn: onlyByPermission,
       RequestParameters: 'parameter mapping of requests is not emulated',
@@ -36,19 +28,19 @@ export const apiTypes = {
   },
   'AWS::ApiGatewayV2::Stage': {
     read: ['ApiId', 'AutoDeploy', 'DefaultRouteSettings', 'RouteSettings', 'StageName'],
-    withoutEffect: ['AccessLogSettings', 'Description', 'Tags'],
+    withoutEffect: 'AccessLogSettings Description Tags',
     refused: { StageVariables: 'events have no stageVariables here' },
   },
   // On AWS, a domain name gives the API another address. It has no effect here, because the API is served on this
   // machine.
   'AWS::ApiGatewayV2::DomainName': {
     read: [],
-    withoutEffect: ['DomainName', 'DomainNameConfigurations', 'Tags'],
+    withoutEffect: 'DomainName DomainNameConfigurations Tags',
     refused: { MutualTlsAuthentication: 'clients need no certificate here' },
   },
   'AWS::ApiGatewayV2::ApiMapping': {
     read: ['ApiId'],
-    withoutEffect: ['DomainName', 'Stage'],
+    withoutEffect: 'DomainName Stage',
     refused: { ApiMappingKey: 'the paths of requests have no such prefix here' },
   },
 } as const satisfies ServedTypes;

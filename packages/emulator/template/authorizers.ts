@@ -16,7 +16,7 @@ export const authorizerTypes = {
       'IdentitySource',
       'JwtConfiguration',
     ],
-    withoutEffect: ['Name'],
+    withoutEffect: 'Name',
     refused: { AuthorizerCredentialsArn: onlyByPermission },
   },
 } as const satisfies ServedTypes;

@@ -1,9 +1,9 @@
 import path from 'node:path';
-import { type FunctionSpec, functionArn, type LogLevel, type Target } from '../served-stack.ts';
+import { type FunctionSpec, functionArn, type LogLevel, logLevels, type Target } from '../served-stack.ts';
 import type { ServedTypes, Values } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
 import { readPolicies } from './roles.ts';
-import { own } from './template.ts';
+import { namesIn, own } from './template.ts';
 
 /** Returns the name of a function. `text` is that name, or the ARN of the function, of a version or of an alias. */
 export const functionNameIn = (text: string): string => text.replace(/^arn:.*:function:/, '').replace(/:.*$/, '');
@@ -45,18 +45,9 @@ export const functionTypes = {
     ],
     // DeadLetterConfig is only for asynchronous invocations; an HTTP API invokes functions synchronously.
     // EphemeralStorage is the size of /tmp on Lambda; here, functions use this machine's /tmp.
-    withoutEffect: [
-      'Architectures',
-      'CodeSigningConfigArn',
-      'DeadLetterConfig',
-      'Description',
-      'EphemeralStorage',
-      'KmsKeyArn',
-      'RecursiveLoop',
-      'RuntimeManagementConfig',
-      'Tags',
-      'TracingConfig',
-    ],
+    withoutEffect: `
+      Architectures CodeSigningConfigArn DeadLetterConfig Description EphemeralStorage KmsKeyArn RecursiveLoop
+      RuntimeManagementConfig Tags TracingConfig`,
     refused: {
       FileSystemConfigs: 'this machine does not have that file system',
       ImageConfig: 'container images do not run here',
@@ -64,27 +55,20 @@ export const functionTypes = {
   },
   'AWS::Lambda::Version': {
     read: ['FunctionName'],
-    withoutEffect: ['CodeSha256', 'Description', 'ProvisionedConcurrencyConfig', 'RuntimePolicy'],
+    withoutEffect: 'CodeSha256 Description ProvisionedConcurrencyConfig RuntimePolicy',
   },
   'AWS::Lambda::Alias': {
     read: ['FunctionName', 'FunctionVersion', 'Name'],
-    withoutEffect: ['Description', 'ProvisionedConcurrencyConfig'],
+    withoutEffect: 'Description ProvisionedConcurrencyConfig',
     refused: { RoutingConfig: 'the template has the code of one version only' },
   },
   'AWS::Lambda::LayerVersion': {
     read: ['Content'],
-    withoutEffect: ['CompatibleArchitectures', 'CompatibleRuntimes', 'Description', 'LayerName', 'LicenseInfo'],
+    withoutEffect: 'CompatibleArchitectures CompatibleRuntimes Description LayerName LicenseInfo',
   },
   'AWS::Lambda::Permission': {
     read: ['Action', 'FunctionName', 'Principal'],
-    withoutEffect: [
-      'EventSourceToken',
-      'FunctionUrlAuthType',
-      'InvokedViaFunctionUrl',
-      'PrincipalOrgID',
-      'SourceAccount',
-      'SourceArn',
-    ],
+    withoutEffect: 'EventSourceToken FunctionUrlAuthType InvokedViaFunctionUrl PrincipalOrgID SourceAccount SourceArn',
   },
 } as const satisfies ServedTypes;
 
@@ -172,23 +156,16 @@ const readLayers = (fn: FunctionResource, resources: Resources): string[] =>
     throw fn.refuse(`the files of its layer ${String(arn)} are not on this machine`, advice);
   });
 
-const logLevels: LogLevel[] = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'];
-
 /**
  * Reads the least severe level to log. Lambda filters lines by level only if LogFormat is JSON (the default is Text).
  */
 const readLogLevel = (fn: FunctionResource): LogLevel | undefined => {
-  const fields = fn.fields('LoggingConfig', fn.raw('LoggingConfig') ?? {}, [
-    'ApplicationLogLevel',
-    'LogFormat',
-    'LogGroup',
-    'SystemLogLevel',
-  ]);
-  const read = (field: 'ApplicationLogLevel' | 'LogFormat') => fn.evaluate(`LoggingConfig.${field}`, fields[field]);
-  if (read('LogFormat') !== 'JSON') return undefined;
-  const level = read('ApplicationLogLevel') ?? 'INFO';
-  const known = logLevels.find((each) => each === level);
-  if (known !== undefined) return known;
+  const known = ['ApplicationLogLevel', 'LogFormat', 'LogGroup', 'SystemLogLevel'] as const;
+  const { ApplicationLogLevel, LogFormat } = fn.fields('LoggingConfig', fn.raw('LoggingConfig') ?? {}, known);
+  if (fn.evaluate('LoggingConfig.LogFormat', LogFormat) !== 'JSON') return undefined;
+  const level = fn.evaluate('LoggingConfig.ApplicationLogLevel', ApplicationLogLevel) ?? 'INFO';
+  const found = logLevels.find((each) => each === level);
+  if (found !== undefined) return found;
   throw fn.unsupported('LoggingConfig.ApplicationLogLevel', level, `Use one of ${logLevels.join(', ')}.`);
 };
 
@@ -221,39 +198,30 @@ export class Invocables {
     uri: string,
   ): Target {
     const arn = /\/functions\/(.*)\/invocations$/.exec(uri)?.[1] ?? uri;
-    const functions = this.#resources.ofType('AWS::Lambda::Function').map((part) => {
-      const name = functionName(part);
-      return { part, functionName: name, arn: functionArn(part.account, name), version: latest };
-    });
-    const versions = this.#resources.ofType('AWS::Lambda::Version').map((part) => {
-      return { part, functionName: nameOfFunction(part), arn: versionArn(part), version: onlyVersion };
-    });
-    const aliases = this.#resources.ofType('AWS::Lambda::Alias').map((part) => {
-      return {
-        part,
-        functionName: nameOfFunction(part),
-        arn: aliasArn(part),
-        version: part.text('FunctionVersion', ''),
-      };
-    });
-    const found = [...functions, ...versions, ...aliases].find((each) => each.arn === arn);
-    if (found === undefined) {
-      throw resource.refuse(`the template has no function, version or alias ${arn}`, 'Define it in the same stack.');
-    }
-    const { part, ...target } = found;
-    this.#resources.mustServe(part);
-    const of = ({ functionName: name }: { functionName: string }) => name === target.functionName;
-    const fn = functions.find(of);
-    if (fn === undefined)
-      throw part.refuse(
-        `the template has no function ${target.functionName}`,
-        'Define that function in the same stack.',
-      );
-    this.#resources.mustServe(fn.part);
-    if (![latest, ...versions.filter(of).map(({ version }) => version)].includes(target.version)) {
-      const advice = 'Refer to an AWS::Lambda::Version in the same stack (in CDK: currentVersion).';
-      throw part.refuse(`the template has no version ${target.version} of ${target.functionName}`, advice);
-    }
+    const targets = [
+      ...this.#resources.ofType('AWS::Lambda::Function').map((part) => {
+        const name = functionName(part);
+        return { part, functionName: name, arn: functionArn(part.account, name), version: latest };
+      }),
+      ...this.#resources.ofType('AWS::Lambda::Version').map((part) => {
+        return { part, functionName: nameOfFunction(part), arn: versionArn(part), version: onlyVersion };
+      }),
+      ...this.#resources.ofType('AWS::Lambda::Alias').map((part) => {
+        const version = part.text('FunctionVersion', '');
+        return { part, functionName: nameOfFunction(part), arn: aliasArn(part), version };
+      }),
+    ];
+    const need = (user: Resource, wanted: string, what: string) => {
+      const found = targets.find((each) => each.arn === wanted);
+      if (found === undefined) throw user.refuse(`the template has no ${what}`, 'Define it in the same stack.');
+      this.#resources.mustServe(found.part);
+      return found;
+    };
+    const { part, ...target } = need(resource, arn, `function, version or alias ${arn}`);
+    const { functionName: name, version } = target;
+    const unqualified = functionArn(part.account, name);
+    need(part, unqualified, `function ${name}`);
+    if (version !== latest) need(part, `${unqualified}:${version}`, `version ${version} of ${name}`);
     if (this.#permitted.has(arn)) return target;
     throw resource.refuse(
       `API Gateway has no permission to invoke ${arn}`,
@@ -287,23 +255,10 @@ const readEnvironment = (fn: FunctionResource, replaced: Record<string, string>)
  * The environment variables that Lambda reserves:
  * https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
  */
-const reserved: ReadonlySet<string> = new Set([
-  '_HANDLER',
-  '_X_AMZN_TRACE_ID',
-  'AWS_ACCESS_KEY',
-  'AWS_ACCESS_KEY_ID',
-  'AWS_DEFAULT_REGION',
-  'AWS_EXECUTION_ENV',
-  'AWS_LAMBDA_FUNCTION_MEMORY_SIZE',
-  'AWS_LAMBDA_FUNCTION_NAME',
-  'AWS_LAMBDA_FUNCTION_VERSION',
-  'AWS_LAMBDA_INITIALIZATION_TYPE',
-  'AWS_LAMBDA_LOG_GROUP_NAME',
-  'AWS_LAMBDA_LOG_STREAM_NAME',
-  'AWS_LAMBDA_RUNTIME_API',
-  'AWS_REGION',
-  'AWS_SECRET_ACCESS_KEY',
-  'AWS_SESSION_TOKEN',
-  'LAMBDA_RUNTIME_DIR',
-  'LAMBDA_TASK_ROOT',
-]);
+const reserved: ReadonlySet<string> = new Set(
+  namesIn(`
+    _HANDLER _X_AMZN_TRACE_ID AWS_ACCESS_KEY AWS_ACCESS_KEY_ID AWS_DEFAULT_REGION AWS_EXECUTION_ENV
+    AWS_LAMBDA_FUNCTION_MEMORY_SIZE AWS_LAMBDA_FUNCTION_NAME AWS_LAMBDA_FUNCTION_VERSION
+    AWS_LAMBDA_INITIALIZATION_TYPE AWS_LAMBDA_LOG_GROUP_NAME AWS_LAMBDA_LOG_STREAM_NAME AWS_LAMBDA_RUNTIME_API
+    AWS_REGION AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN LAMBDA_RUNTIME_DIR LAMBDA_TASK_ROOT`),
+);

@@ -1,45 +1,31 @@
 /** The resource types that the emulator does not serve: those without effect here, and those it refuses. */
-import { type Named, named, own, Refusal, type Template, type TemplateResource } from './template.ts';
+import { type Named, named, namesIn, own, Refusal, type Template, type TemplateResource } from './template.ts';
 
 /**
  * The resource types that have no effect in the emulator. A property that the emulator evaluates may refer to a resource
  * of one of these types only with `leaveOut`, and then gets a made-up value.
  */
-export const withoutEffect: ReadonlySet<string> = new Set([
-  'AWS::ApplicationAutoScaling::ScalableTarget',
-  'AWS::ApplicationAutoScaling::ScalingPolicy',
-  'AWS::Budgets::Budget',
-  'AWS::CDK::Metadata',
-  'AWS::CertificateManager::Certificate',
-  'AWS::CloudWatch::Alarm',
-  'AWS::CloudWatch::CompositeAlarm',
-  'AWS::CloudWatch::Dashboard',
-  'AWS::CodeDeploy::Application',
-  'AWS::CodeDeploy::DeploymentConfig',
-  'AWS::CodeDeploy::DeploymentGroup',
-  'AWS::Cognito::UserPool',
-  'AWS::Cognito::UserPoolClient',
-  'AWS::Cognito::UserPoolDomain',
-  'AWS::Cognito::UserPoolResourceServer',
-  'AWS::KMS::Alias',
-  'AWS::KMS::Key',
-  'AWS::Lambda::CodeSigningConfig',
-  'AWS::Lambda::EventInvokeConfig',
-  'AWS::Lambda::LayerVersionPermission',
-  'AWS::Logs::LogGroup',
-  'AWS::Logs::LogStream',
-  'AWS::Logs::MetricFilter',
-  'AWS::Logs::QueryDefinition',
-  'AWS::Logs::ResourcePolicy',
-  'AWS::Route53::HostedZone',
-  'AWS::Route53::RecordSet',
+const withoutEffect = {
+  ApplicationAutoScaling: 'ScalableTarget ScalingPolicy',
+  Budgets: 'Budget',
+  CDK: 'Metadata',
+  CertificateManager: 'Certificate',
+  CloudWatch: 'Alarm CompositeAlarm Dashboard',
+  CodeDeploy: 'Application DeploymentConfig DeploymentGroup',
+  Cognito: 'UserPool UserPoolClient UserPoolDomain UserPoolResourceServer',
+  KMS: 'Alias Key',
+  Lambda: 'CodeSigningConfig EventInvokeConfig LayerVersionPermission',
+  Logs: 'LogGroup LogStream MetricFilter QueryDefinition ResourcePolicy',
+  Route53: 'HostedZone RecordSet',
   // An SNS topic has no effect, because nothing sends to it here: functions get at most a made-up ARN, no alarm goes
   // off, nothing is rolled out, and no function is invoked asynchronously.
-  'AWS::SNS::Subscription',
-  'AWS::SNS::Topic',
-  'AWS::SNS::TopicPolicy',
-  'AWS::SSM::Parameter',
-]);
+  SNS: 'Subscription Topic TopicPolicy',
+  SSM: 'Parameter',
+};
+
+export const typesWithoutEffect: ReadonlySet<string> = new Set(
+  Object.entries(withoutEffect).flatMap(([service, names]) => namesIn(names).map((name) => `AWS::${service}::${name}`)),
+);
 
 /**
  * For each resource type that invokes a function on AWS: the property that names the function. The emulator does
@@ -56,7 +42,7 @@ export const invokers: Record<string, string> = {
 };
 
 export const hasNoEffect = (type: string): boolean =>
-  withoutEffect.has(type) || /^(Custom::|AWS::CloudFormation::CustomResource$)/.test(type);
+  typesWithoutEffect.has(type) || /^(Custom::|AWS::CloudFormation::CustomResource$)/.test(type);
 
 export const onlyFromApi = 'functions get events from the HTTP API only';
 
@@ -73,7 +59,7 @@ export const providersOf = ({ Resources: resources }: Template): ReadonlySet<str
   const uses = Object.entries(resources).flatMap(([user, { Type, Properties }]) => {
     const { ServiceToken, ...others } = Properties ?? {};
     const isUse =
-      !/^(AWS::IAM::.*|AWS::Lambda::Permission|Custom::LogRetention)$/.test(Type) && !withoutEffect.has(Type);
+      !/^(AWS::IAM::.*|AWS::Lambda::Permission|Custom::LogRetention)$/.test(Type) && !typesWithoutEffect.has(Type);
     return [
       ...idsIn(ServiceToken).map((used) => ({ used, user: deployment })),
       ...idsIn(isUse ? others : {}).map((used) => ({ used, user })),

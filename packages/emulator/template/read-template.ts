@@ -9,13 +9,20 @@ import type { Template } from './template.ts';
 
 export type { Template } from './template.ts';
 
-type ReadOptions = {
-  leaveOut?: boolean | undefined;
-  account?: Account;
-  /** Variables to set in place of the template's, by the name of a function. */
-  environment?: Record<string, Record<string, string>> | undefined;
-  /** The issuer that takes the place of one that is unknown here. */
-  jwt?: JwtIssuer | undefined;
+/** How to serve what the template leaves open, or what cannot be served. */
+export type ReadOptions = {
+  /**
+   * Whether to leave out what cannot be served, such as queues, instead of refusing the stack. Functions get made-up
+   * ARNs and URLs for it. A route that needs what is left out responds with 501 and the reason.
+   */
+  leaveOut?: boolean;
+  /** Variables to set in place of the template's, by the name of a function, such as a value that only AWS knows. */
+  environment?: Record<string, Record<string, string>>;
+  /**
+   * Whose tokens JWT authorizers accept if their issuer is unknown here, such as a user pool of the stack. `audience`
+   * takes the place of unknown audiences, such as the clients of that pool.
+   */
+  jwt?: JwtIssuer;
 };
 
 /**
@@ -28,7 +35,7 @@ type ReadOptions = {
 export const readTemplate = (
   template: Template,
   assets: string,
-  { leaveOut = false, account = defaultAccount, environment = {}, jwt }: ReadOptions = {},
+  { leaveOut = false, account = defaultAccount, environment = {}, jwt }: ReadOptions & { account?: Account } = {},
 ): ServedStack => {
   const resources = new Resources(template, account);
   const functions = readFunctions(resources, assets, environment);

@@ -9,11 +9,14 @@ import { tableTypes, tableValues } from './tables.ts';
 /** What a module says of each resource type that it reads. */
 export type ServedTypes = Record<string, Properties>;
 
-type Properties = {
+export type Properties = {
   /** Which of a resource's properties the emulator reads. */
   read: readonly string[];
-  /** The properties that are ignored, because they make no difference to requests, functions or the store here. */
-  withoutEffect: readonly string[];
+  /**
+   * The names, separated by white space, of the properties that are ignored, because they make no difference to
+   * requests, functions or the store here.
+   */
+  withoutEffect: string;
   /**
    * The reasons why some properties of a resource are refused. A property that is in none of the lists `read`,
    * `withoutEffect` and `refused` is refused, too.

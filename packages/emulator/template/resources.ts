@@ -1,13 +1,14 @@
 import type { Account, LeftOut } from '../served-stack.ts';
 import { hasNoEffect, invokedBy, providersOf, refusedTypes, unknownType } from './other-types.ts';
 import { makeLookUp } from './references.ts';
-import { type ReadProperty, type ServedType, served } from './resource-types.ts';
+import { type Properties as PropertyLists, type ReadProperty, type ServedType, served } from './resource-types.ts';
 import {
   evaluate,
   evaluateKnown,
   isTrue,
   type Named,
   named,
+  namesIn,
   own,
   Refusal,
   type Scope,
@@ -145,12 +146,11 @@ const attributes = ['CreationPolicy', 'DeletionPolicy', 'DependsOn', 'Metadata',
 const check = (resource: Named, templateResource: TemplateResource): Refusal[] => {
   const { Type: type, Properties = {}, Condition: _, ...rest } = templateResource;
   if (!isServed(type)) return [new Refusal(resource, ...(own(refusedTypes, type) ?? unknownType))];
-  const properties: { read: readonly string[]; withoutEffect: readonly string[]; refused?: Record<string, string> } =
-    served[type];
-  const known = [...properties.read, ...properties.withoutEffect];
+  const { read, withoutEffect, refused }: PropertyLists = served[type];
+  const known = [...read, ...namesIn(withoutEffect)];
   const others = Object.keys(Properties).filter((name) => !known.includes(name));
   const refusals = others.map((name) => {
-    const reason = own(properties.refused, name);
+    const reason = own(refused, name);
     return new Refusal(resource, `its ${name} is not supported${reason ? `: ${reason}` : ''}`);
   });
   const unknown = Object.keys(rest)

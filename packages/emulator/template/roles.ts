@@ -2,7 +2,7 @@
 import type { FunctionSpec, Statement } from '../served-stack.ts';
 import type { ServedTypes, Values } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
-import { own } from './template.ts';
+import { namesIn, own } from './template.ts';
 
 export const roleName = (role: Resource<'AWS::IAM::Role'>): string => role.text('RoleName', role.logicalId);
 
@@ -15,12 +15,12 @@ export const managedPolicyArn = ({ account, logicalId }: Resource<'AWS::IAM::Man
 export const roleTypes = {
   'AWS::IAM::Role': {
     read: ['AssumeRolePolicyDocument', 'ManagedPolicyArns', 'PermissionsBoundary', 'Policies', 'RoleName'],
-    withoutEffect: ['Description', 'MaxSessionDuration', 'Path', 'Tags'],
+    withoutEffect: 'Description MaxSessionDuration Path Tags',
   },
-  'AWS::IAM::Policy': { read: ['PolicyDocument', 'Roles'], withoutEffect: ['Groups', 'PolicyName', 'Users'] },
+  'AWS::IAM::Policy': { read: ['PolicyDocument', 'Roles'], withoutEffect: 'Groups PolicyName Users' },
   'AWS::IAM::ManagedPolicy': {
     read: ['PolicyDocument', 'Roles'],
-    withoutEffect: ['Description', 'Groups', 'ManagedPolicyName', 'Path', 'Users'],
+    withoutEffect: 'Description Groups ManagedPolicyName Path Users',
   },
 } as const satisfies ServedTypes;
 
@@ -38,27 +38,25 @@ const allow = (...names: string[]): Statement[] => [
 ];
 
 /**
- * What managed policies of AWS allow in DynamoDB, by their names. Those that concern only its streams allow nothing
- * here. https://docs.aws.amazon.com/aws-managed-policy/latest/reference/policy-list.html
+ * What managed policies of AWS allow in DynamoDB, by their names:
+ * https://docs.aws.amazon.com/aws-managed-policy/latest/reference/policy-list.html
  */
 const awsManaged: Record<string, Statement[]> = {
   AdministratorAccess: allow('*'),
   AmazonDynamoDBFullAccess: allow('*'),
   AmazonDynamoDBFullAccess_v2: allow('*'),
   AmazonDynamoDBReadOnlyAccess: allow('BatchGetItem', 'Describe*', 'GetItem', 'List*', 'Query', 'Scan'),
-  AmazonS3FullAccess: [],
-  AmazonS3ReadOnlyAccess: [],
-  AmazonSNSFullAccess: [],
-  AmazonSQSFullAccess: [],
-  AmazonSSMReadOnlyAccess: [],
-  AWSXRayDaemonWriteAccess: [],
-  CloudWatchLambdaInsightsExecutionRolePolicy: [],
-  'service-role/AWSLambdaBasicExecutionRole': [],
-  'service-role/AWSLambdaDynamoDBExecutionRole': [],
-  'service-role/AWSLambdaKinesisExecutionRole': [],
-  'service-role/AWSLambdaSQSQueueExecutionRole': [],
-  'service-role/AWSLambdaVPCAccessExecutionRole': [],
 };
+
+/** Managed policies of AWS that allow nothing in DynamoDB, or nothing but its streams, which are missing here. */
+const managedForOthers: ReadonlySet<string> = new Set(
+  namesIn(`
+    AmazonS3FullAccess AmazonS3ReadOnlyAccess AmazonSNSFullAccess AmazonSQSFullAccess AmazonSSMReadOnlyAccess
+    AWSXRayDaemonWriteAccess CloudWatchLambdaInsightsExecutionRolePolicy
+    service-role/AWSLambdaBasicExecutionRole service-role/AWSLambdaDynamoDBExecutionRole
+    service-role/AWSLambdaKinesisExecutionRole service-role/AWSLambdaSQSQueueExecutionRole
+    service-role/AWSLambdaVPCAccessExecutionRole`),
+);
 
 /**
  * The statements about DynamoDB in all policies of the function's role: inline policies, policies that list the role,
@@ -100,9 +98,9 @@ const readManaged = (
   resources: Resources,
 ): Statement[] | undefined => {
   const policy = resources.ofType('AWS::IAM::ManagedPolicy').find((each) => managedPolicyArn(each) === arn);
-  const statements = policy
-    ? readPolicy(policy, resources)
-    : own(awsManaged, arn.replace(/^arn:aws:iam::aws:policy\//, ''));
+  const name = arn.replace(/^arn:aws:iam::aws:policy\//, '');
+  const ofAws = managedForOthers.has(name) ? [] : own(awsManaged, name);
+  const statements = policy ? readPolicy(policy, resources) : ofAws;
   if (statements === undefined)
     role.leaveOut(`${part} ${arn}`, 'it is unknown here, so it has no effect in the embedded store');
   return statements;

@@ -1,6 +1,7 @@
 import { type TableSpec, tableArn } from '../served-stack.ts';
 import type { ServedTypes, Values } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
+import { namesIn } from './template.ts';
 
 type Table = Resource<'AWS::DynamoDB::Table' | 'AWS::DynamoDB::GlobalTable'>;
 
@@ -12,29 +13,15 @@ const table = {
   read: ['TableName', 'KeySchema', 'AttributeDefinitions', 'GlobalSecondaryIndexes', 'LocalSecondaryIndexes'],
   // StreamSpecification is ignored: nothing can read the stream, since event sources and the stream's ARN are refused.
   // TimeToLiveSpecification is ignored: DynamoDB may keep expired items for days, so services must expect such items.
-  withoutEffect: [
-    'BillingMode',
-    'SSESpecification',
-    'StreamSpecification',
-    'TimeToLiveSpecification',
-    'WarmThroughput',
-    // Only AWS::DynamoDB::Table has the properties from here to Tags.
-    'ContributorInsightsSpecification',
-    'DeletionProtectionEnabled',
-    'OnDemandThroughput',
-    'PointInTimeRecoverySpecification',
-    'ProvisionedThroughput',
-    'TableClass',
-    'Tags',
-    // The following properties exist only in AWS::DynamoDB::GlobalTable. They have no effect, because the emulator has
-    // no replicas in other regions and does not limit throughput.
-    'GlobalTableWitnesses',
-    'MultiRegionConsistency',
-    'ReadOnDemandThroughputSettings',
-    'ReadProvisionedThroughputSettings',
-    'WriteOnDemandThroughputSettings',
-    'WriteProvisionedThroughputSettings',
-  ],
+  // Only AWS::DynamoDB::Table has those of the second and third line. Only AWS::DynamoDB::GlobalTable has those of the
+  // last three: the emulator has no replicas in other regions, and does not limit throughput.
+  withoutEffect: `
+    BillingMode SSESpecification StreamSpecification TimeToLiveSpecification WarmThroughput
+    ContributorInsightsSpecification DeletionProtectionEnabled OnDemandThroughput PointInTimeRecoverySpecification
+    ProvisionedThroughput TableClass Tags
+    GlobalTableWitnesses MultiRegionConsistency
+    ReadOnDemandThroughputSettings ReadProvisionedThroughputSettings
+    WriteOnDemandThroughputSettings WriteProvisionedThroughputSettings`,
   refused: {
     ImportSourceSpecification: 'the items to import are in S3, which is not emulated',
     ResourcePolicy: "only the policies of the functions' roles are enforced here, not those of tables",
@@ -52,6 +39,8 @@ export const tableValues: Values = { 'AWS::DynamoDB::Table': values, 'AWS::Dynam
 
 export const readTables = (resources: Resources): TableSpec[] => {
   const read = (table: Table): TableSpec => {
+    for (const [index, replica] of table.list('Replicas').entries())
+      table.fields(`Replicas.${index}`, replica, replicaFields);
     const globalIndexes = readIndexes(table, 'GlobalSecondaryIndexes');
     const localIndexes = readIndexes(table, 'LocalSecondaryIndexes');
     return {
@@ -63,13 +52,7 @@ export const readTables = (resources: Resources): TableSpec[] => {
       ...(localIndexes.length > 0 && { LocalSecondaryIndexes: localIndexes }),
     };
   };
-  return [
-    ...resources.readAll(['AWS::DynamoDB::Table'], read),
-    ...resources.readAll(['AWS::DynamoDB::GlobalTable'], (table) => {
-      checkReplicas(table);
-      return read(table);
-    }),
-  ];
+  return resources.readAll(['AWS::DynamoDB::Table', 'AWS::DynamoDB::GlobalTable'], read);
 };
 
 /**
@@ -93,18 +76,9 @@ const readIndexes = (table: Table, property: 'GlobalSecondaryIndexes' | 'LocalSe
   });
 
 /** The fields that an index may have. Those without effect configure limits and metrics, and the store has neither. */
-const indexFields = ['IndexName', 'KeySchema', 'Projection', ...table.withoutEffect] as const;
+const indexFields = ['IndexName', 'KeySchema', 'Projection', ...namesIn(table.withoutEffect)];
 
 /** The fields that a replica may have; none has an effect here. A ResourcePolicy is refused, as it is for a table. */
-const replicaFields = [
-  'DisassociationProtectionEnabled',
-  'GlobalSecondaryIndexes',
-  'GlobalTableSettingsReplicationMode',
-  'Region',
-  ...table.withoutEffect,
-] as const;
-
-const checkReplicas = (table: Resource<'AWS::DynamoDB::GlobalTable'>): void => {
-  const replicas = [table.raw('Replicas') ?? []].flat();
-  for (const [index, replica] of replicas.entries()) table.fields(`Replicas.${index}`, replica, replicaFields);
-};
+const replicaFields = namesIn(`
+  DisassociationProtectionEnabled GlobalSecondaryIndexes GlobalTableSettingsReplicationMode Region
+  ${table.withoutEffect}`);

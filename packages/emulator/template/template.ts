@@ -21,6 +21,9 @@ export type TemplateResource = {
 export const own = <T>(record: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
   record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;
 
+/** The names in a text, in which white space separates them. */
+export const namesIn = (text: string): string[] => text.match(/\S+/g) ?? [];
+
 export type Named = { logicalId: string; type: string };
 
 /** Returns the text by which error messages name a resource, such as Orders (AWS::Lambda::Function). */
@@ -83,7 +86,12 @@ export type Scope = {
  */
 export const evaluate = (value: unknown, place: Place, scope: Scope): unknown => {
   try {
-    return evaluateAll(value, place, scope);
+    const result = evaluateAny(value, place, scope);
+    // Look for {{resolve:...}} only after the intrinsic functions are evaluated: Fn::Join may assemble a dynamic
+    // reference from parts.
+    if (typeof result !== 'string' || !result.includes('{{resolve:')) return result;
+    const reason = 'has a dynamic reference ({{resolve:...}}), which only CloudFormation can look up';
+    throw new UnknownValue(place, reason, result.replaceAll(/\{\{|\}\}/g, ''));
   } catch (error) {
     if (error instanceof UnknownValue) return scope.makeUp(error);
     throw error;
@@ -95,7 +103,7 @@ export const evaluateKnown = (value: unknown, place: Place, scope: Scope): unkno
   const makeUp = (unknown: UnknownValue): never => {
     throw unknown;
   };
-  return evaluateAll(value, place, { ...scope, makeUp });
+  return evaluate(value, place, { ...scope, makeUp });
 };
 
 /** Whether a condition of the template is true. Nothing is made up for what it depends on. @throws Refusal */
@@ -105,15 +113,6 @@ export const isTrue = (condition: unknown, place: Place, scope: Scope): boolean 
   const result = evaluateKnown(condition, place, scope);
   if (typeof result === 'boolean') return result;
   throw new Refusal(place.resource, `its ${place.path} depends on a malformed condition`);
-};
-
-const evaluateAll = (value: unknown, place: Place, scope: Scope): unknown => {
-  const result = evaluateAny(value, place, scope);
-  // Look for {{resolve:...}} only after the intrinsic functions are evaluated: Fn::Join may assemble a dynamic
-  // reference from parts.
-  if (typeof result !== 'string' || !result.includes('{{resolve:')) return result;
-  const reason = 'has a dynamic reference ({{resolve:...}}), which only CloudFormation can look up';
-  throw new UnknownValue(place, reason, result.replaceAll(/\{\{|\}\}/g, ''));
 };
 
 const evaluateAny = (value: unknown, place: Place, scope: Scope): unknown => {
@@ -130,19 +129,8 @@ const evaluateAny = (value: unknown, place: Place, scope: Scope): unknown => {
   );
 };
 
-/** How to write the argument of each intrinsic function, for error messages. */
-const forms = {
-  Ref: '"LogicalId"',
-  'Fn::GetAtt': '["LogicalId", "Attribute"]',
-  'Fn::Join': '["delimiter", [values]]',
-  'Fn::Select': '[index, [values]], with an index in the list',
-  'Fn::Split': '["delimiter", "text"]',
-  'Fn::Sub': '"text" or ["text", { variables }]',
-};
-
 const call = (name: string, argument: unknown, place: Place, scope: Scope): unknown => {
-  const malformed = () =>
-    new Refusal(place.resource, `its ${place.path} has a malformed ${name}`, `Write its value as ${own(forms, name)}.`);
+  const malformed = () => new Refusal(place.resource, `its ${place.path} has a malformed ${name}`);
   const text = (part: unknown): string => {
     const result = evaluate(part, place, scope);
     if (typeof result === 'object' || result === undefined) throw malformed();

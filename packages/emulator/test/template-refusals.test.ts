@@ -152,7 +152,7 @@ const values = (
     [{ Ref: 'FromSsm' }, 'refers to the parameter FromSsm, which has no default value'],
     [{ 'Fn::ImportValue': 'a' }, 'uses Fn::ImportValue'],
     [{ 'Fn::Join': [':', ['{{resolve', 'ssm', 'key}}']] }, 'has a dynamic reference ({{resolve:...}})'],
-    [{ Ref: ['a'] }, 'has a malformed Ref. Write its value as "LogicalId".'],
+    [{ Ref: ['a'] }, 'has a malformed Ref.'],
     [{ 'Fn::GetAtt': [['a']] }, 'has a malformed Fn::GetAtt'],
     [{ 'Fn::Join': ['', 'text'] }, 'has a malformed Fn::Join'],
     [{ 'Fn::Select': [3, ['a']] }, 'has a malformed Fn::Select'],

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { functionArn, type JwtIssuer, tableArn } from '../served-stack.ts';
-import { withoutEffect } from '../template/other-types.ts';
+import { typesWithoutEffect } from '../template/other-types.ts';
 import { readTemplate } from '../template/read-template.ts';
 import { served } from '../template/resource-types.ts';
+import { namesIn } from '../template/template.ts';
 import { assetHash, type ChangedResource, ordersTemplate } from './kit/orders-template.ts';
 import { account, arnOf, hash, number, range, resource, route, text } from './kit/template-parts.ts';
 
@@ -221,11 +222,11 @@ describe('readTemplate', () => {
     const { tables } = read((resources) => {
       resources['T1'] = resource('AWS::DynamoDB::Table');
     });
-    expect(tables.map(({ TableName }) => TableName)).toEqual(['Orders', 'T1-table', 'items']);
+    expect(tables.map(({ TableName }) => TableName)).toEqual(['Orders', 'items', 'T1-table']);
   });
 
   test.each<[type: string, properties: Record<string, unknown>]>([
-    ...[...withoutEffect].map((type) => [type, { Any: arnOf('Shop') }] satisfies [string, object]),
+    ...[...typesWithoutEffect].map((type) => [type, { Any: arnOf('Shop') }] satisfies [string, object]),
     ['AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'Shop@example.com' }],
     ['AWS::ApiGatewayV2::DomainName', { DomainName: 'api.shop.example' }],
     ['AWS::ApiGatewayV2::ApiMapping', { ApiId: { Ref: 'Api' }, Stage: { Ref: 'Stage' } }],
@@ -235,12 +236,12 @@ describe('readTemplate', () => {
   });
 
   test('ignores each property and each attribute that is listed as without effect', () => {
-    const listed: Record<string, { withoutEffect: readonly string[] }> = served;
+    const listed: Record<string, { withoutEffect: string }> = served;
     const attributes = { CreationPolicy: {}, DeletionPolicy: {}, DependsOn: 'Api', Metadata: {}, UpdatePolicy: {} };
     const changed = read((resources) => {
       for (const resource of Object.values(resources)) {
         Object.assign(resource, attributes);
-        for (const name of listed[resource.Type]?.withoutEffect ?? []) resource.Properties[name] = {};
+        for (const name of namesIn(listed[resource.Type]?.withoutEffect ?? '')) resource.Properties[name] = {};
       }
     });
     expect(changed).toEqual(read());
@@ -341,7 +342,7 @@ describe('readTemplate', () => {
       });
       Object.assign(GetOrder?.Properties ?? {}, { AuthorizationType: 'JWT', AuthorizationScopes: ['read'] });
     });
-    const { api } = readTemplate(template, '/assets', { account, jwt });
+    const { api } = readTemplate(template, '/assets', { account, ...(jwt && { jwt }) });
     const authorizer = { ...expected, identitySource: '$request.header.Authorization' };
     expect(api.routes[0]).toMatchObject({ routeKey: 'GET /orders/{id}', scopes: ['read'] });
     expect(api.routes[0]?.authorizer).toEqual(authorizer);
