@@ -50,7 +50,8 @@ export class Functions {
    * Invokes the unpublished version ($LATEST) of a function. @throws Error if the stack has no function with this name
    */
   async invokeByName(functionName: string, event: unknown): Promise<Outcome> {
-    return this.#find(functionName).invokeLatest(event);
+    const fn = this.#find(functionName);
+    return fn.invoke({ functionName, arn: fn.arn, version: '$LATEST' }, event);
   }
 
   /**
@@ -131,6 +132,7 @@ type Shared = Required<FunctionOptions> & { loading: Turns };
 class LambdaFunction {
   #spec: FunctionSpec;
   readonly #shared: Shared;
+  readonly arn: string;
   #folder: string;
   /** Every instance that has not ended, including those that still run old code. */
   readonly #instances = new Set<Instance>();
@@ -150,6 +152,7 @@ class LambdaFunction {
   constructor(spec: FunctionSpec, shared: Shared) {
     this.#spec = spec;
     this.#shared = shared;
+    this.arn = functionArn(spec.account, spec.name);
     this.#folder = spec.folder;
   }
 
@@ -171,12 +174,6 @@ class LambdaFunction {
     } finally {
       this.#release(instance);
     }
-  }
-
-  /** Invokes the unpublished version. */
-  invokeLatest(event: unknown): Promise<Outcome> {
-    const { name, account } = this.#spec;
-    return this.invoke({ functionName: name, arn: functionArn(account, name), version: '$LATEST' }, event);
   }
 
   /**

@@ -2,27 +2,22 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import {
-  CallbackHandlerDeprecatedError,
-  HandlerNotFoundError,
-  ImportModuleError,
-  MalformedHandlerNameError,
-  UserCodeSyntaxError,
-} from './reports.ts';
+import { RuntimeError } from './reports.ts';
 
 type Handler = (event: unknown, context: object) => unknown;
 
 /**
  * Loads the handler `name`, such as `index.handler` or `src/orders.create`, from a folder.
- * @throws one of the errors in reports.ts, or the error that the module threw
+ * @throws RuntimeError, or the error that the module threw
  */
 export const loadHandler = async (folder: string, name: string): Promise<Handler> => {
   const { file, exportName } = parse(name);
   const handler = findExport(await loadModule(path.resolve(folder, file)), exportName);
-  if (!handler) throw new HandlerNotFoundError(`${name} is undefined or not exported`);
-  if (typeof handler !== 'function') throw new HandlerNotFoundError(`${name} is not a function`);
+  if (!handler) throw new RuntimeError('HandlerNotFound', `${name} is undefined or not exported`);
+  if (typeof handler !== 'function') throw new RuntimeError('HandlerNotFound', `${name} is not a function`);
   if (handler.length >= 3)
-    throw new CallbackHandlerDeprecatedError(
+    throw new RuntimeError(
+      'CallbackHandlerDeprecated',
       'Since Node.js 24, Lambda does not support handlers that take a callback (a third parameter). Use an async handler.',
     );
   return handler as Handler;
@@ -32,13 +27,13 @@ export const loadHandler = async (folder: string, name: string): Promise<Handler
 const parse = (name: string): { file: string; exportName: string } => {
   const [, file, exportName] = /^((?:.*\/)?[^./]+)\.([^/]+)$/.exec(name) ?? [];
   if (file === undefined || exportName === undefined || name.includes('..'))
-    throw new MalformedHandlerNameError(`'${name}' is not a valid handler name.`);
+    throw new RuntimeError('MalformedHandlerName', `'${name}' is not a valid handler name.`);
   return { file, exportName };
 };
 
 const loadModule = async (file: string): Promise<unknown> => {
   const found = ['', '.js', '.mjs', '.cjs'].map((extension) => `${file}${extension}`).find((each) => existsSync(each));
-  if (found === undefined) throw new ImportModuleError(`Error: Cannot find module '${file}'`);
+  if (found === undefined) throw new RuntimeError('ImportModuleError', `Error: Cannot find module '${file}'`);
   try {
     // Unlike `require`, `import` also loads modules that use top-level await.
     return await import(pathToFileURL(found).href);
@@ -47,10 +42,10 @@ const loadModule = async (file: string): Promise<unknown> => {
       // The stack of a syntax error in a CommonJS module begins with FILE:LINE. For an ES module, Node does not reveal
       // the line of a syntax error, so name only the file.
       const [place] = error.stack?.match(/^\/.*:\d+$/m) ?? [found];
-      throw Object.assign(new UserCodeSyntaxError(`${error} (${place})`), { stack: error.stack });
+      throw Object.assign(new RuntimeError('UserCodeSyntaxError', `${error} (${place})`), { stack: error.stack });
     }
     if (error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND')
-      throw new ImportModuleError(String(error));
+      throw new RuntimeError('ImportModuleError', String(error));
     throw error;
   }
 };

@@ -4,30 +4,18 @@
  * https://github.com/aws/aws-lambda-nodejs-runtime-interface-client
  */
 import { format } from 'node:util';
-import type { LogLevel } from '../served-stack.ts';
-
-/** The log level of each `console` method, least severe first. Lambda adds the method `console.fatal`. */
-const levels: Record<string, LogLevel> = {
-  trace: 'TRACE',
-  debug: 'DEBUG',
-  info: 'INFO',
-  warn: 'WARN',
-  error: 'ERROR',
-  fatal: 'FATAL',
-};
+import { type LogLevel, logLevels } from '../served-stack.ts';
 
 /**
- * Makes the methods of `console` pass each log record to `send` as JSON text, and drop records less severe than
- * `minimum`. Each line that is written to stdout or stderr becomes a log record, too.
+ * Makes the methods of `console`, of which Lambda adds `fatal`, pass each log record to `send` as JSON text, and drop
+ * records less severe than `minimum`. Each line that is written to stdout or stderr becomes a log record, too.
  * @returns a function that ends the last line
  */
 export const captureLog = (minimum: string | undefined, send: (record: string) => void): (() => void) => {
-  const names: string[] = Object.values(levels);
-  const first = Math.max(names.indexOf(minimum ?? ''), 0);
-  for (const [method, level] of Object.entries(levels)) {
-    const isDropped = names.indexOf(level) < first;
-    const log = isDropped ? () => {} : (...values: unknown[]) => send(logRecord(level, values));
-    Object.assign(console, { [method]: log });
+  const first = logLevels.map(String).indexOf(minimum ?? '');
+  for (const [index, level] of logLevels.entries()) {
+    const log = index < first ? () => {} : (...values: unknown[]) => send(logRecord(level, values));
+    Object.assign(console, { [level.toLowerCase()]: log });
   }
   Object.assign(console, { log: console.info });
   const ends = [process.stdout, process.stderr].map((stream) => captureLines(stream, send));
@@ -55,7 +43,7 @@ const captureLines = (stream: NodeJS.WriteStream, send: (record: string) => void
 const lineRecord = (level: LogLevel, line: string): string => {
   try {
     const message = JSON.parse(line);
-    const own = Object.values(levels).find((each) => each === String(message.level).toUpperCase());
+    const own = logLevels.find((each) => each === String(message.level).toUpperCase());
     if (typeof message === 'object') return JSON.stringify({ level: own ?? level, message });
   } catch {
     // The line is not JSON.
@@ -87,42 +75,16 @@ const logRecord = (level: LogLevel, [message, ...others]: unknown[]): string => 
 };
 
 const describe = (error: Error): object => ({
-  errorType: error.constructor?.name ?? 'UnknownError',
+  errorType: error instanceof RuntimeError ? error.name.split('.')[1] : (error.constructor?.name ?? 'UnknownError'),
   errorMessage: error.message,
   stackTrace: typeof error.stack === 'string' ? error.stack.split('\n') : [],
 });
 
-export class MalformedHandlerNameError extends Error {
-  override name = 'Runtime.MalformedHandlerName';
-}
-
-export class HandlerNotFoundError extends Error {
-  override name = 'Runtime.HandlerNotFound';
-}
-
-export class ImportModuleError extends Error {
-  override name = 'Runtime.ImportModuleError';
-}
-
-export class UserCodeSyntaxError extends Error {
-  override name = 'Runtime.UserCodeSyntaxError';
-}
-
-export class CallbackHandlerDeprecatedError extends Error {
-  override name = 'Runtime.CallbackHandlerDeprecated';
-}
-
-export class JSONStringifyError extends Error {
-  override name = 'Runtime.JSONStringifyError';
-}
-
-export class UnhandledPromiseRejection extends Error {
-  override name = 'Runtime.UnhandledPromiseRejection';
-  readonly reason: unknown;
-
-  constructor(reason: unknown) {
-    super(String(reason));
-    this.reason = reason;
+/** An error that the runtime itself reports. Its name is, for example, Runtime.HandlerNotFound. */
+export class RuntimeError extends Error {
+  constructor(type: string, message: string) {
+    super(message);
+    this.name = `Runtime.${type}`;
   }
 }
 

@@ -8,7 +8,7 @@ import tls from 'node:tls';
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadHandler } from './load-handler.ts';
 import { limitModules } from './modules.ts';
-import { captureLog, errorText, JSONStringifyError, logError, UnhandledPromiseRejection } from './reports.ts';
+import { captureLog, errorText, logError, RuntimeError } from './reports.ts';
 import { enterTaskRoot } from './task-root.ts';
 
 /**
@@ -56,7 +56,9 @@ const crash = (error: unknown, exitCode: number): void => {
 const endLine = captureLog(env['AWS_LAMBDA_LOG_LEVEL'], (record) => send({ kind: 'log', record }));
 // AWS does not document these two listeners, but version 3 of AWS's runtime interface client for Node.js has them.
 process.on('uncaughtException', (error) => crash(error, 129));
-process.on('unhandledRejection', (reason) => crash(new UnhandledPromiseRejection(reason), 128));
+process.on('unhandledRejection', (reason) =>
+  crash(Object.assign(new RuntimeError('UnhandledPromiseRejection', String(reason)), { reason }), 128),
+);
 // As on Lambda, an event fails if nothing is left to run and the handler's promise has not settled:
 // https://docs.aws.amazon.com/lambda/latest/dg/troubleshooting-invocation.html
 process.on('beforeExit', () =>
@@ -98,7 +100,7 @@ const toJson = (result: unknown): string => {
   try {
     return JSON.stringify(result) ?? 'null';
   } catch {
-    throw new JSONStringifyError('Unable to stringify response body');
+    throw new RuntimeError('JSONStringifyError', 'Unable to stringify response body');
   }
 };
 
