@@ -650,7 +650,11 @@ const byFile: Record<string, Row[]> = {
       'caller === undefined',
       'A client without a session token works here, but fails on AWS.',
     ],
-    ["['Query', tableOrIndex]", "['Query', table]", 'The permission for a table is enough to query its index.'],
+    [
+      "['Query', 'Scan'].includes(operation)",
+      "'Scan' === operation",
+      'The permission for a table is enough to query its index.',
+    ],
   ],
   'packages/emulator/policy.ts': [
     ["if (effects.includes('Deny')) return 'explicitly denied';", '', 'An Allow wins over a Deny.'],

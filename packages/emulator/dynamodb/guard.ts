@@ -35,8 +35,7 @@ export const makeGuard =
   (headers) => {
     const operation =
       headers['x-amz-target']?.toString().replace('DynamoDB_20120810.', '') ?? 'operations without a name';
-    const resources = resourcesOf.get(operation);
-    if (resources === undefined) return unknownOperation(operation);
+    if (!operations.has(operation)) return unknownOperation(operation);
 
     // The Authorization header contains the caller's access key id (SigV4):
     // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-authentication-methods.html
@@ -44,7 +43,7 @@ export const makeGuard =
     if (key === ownKey) return () => undefined;
     const caller = callers.get(key);
     if (caller === undefined || headers['x-amz-security-token'] !== caller.sessionToken) return unrecognizedClient;
-    return (body) => firstRefusal(caller, `dynamodb:${operation}`, resources(parse(body), caller.account));
+    return (body) => firstRefusal(caller, `dynamodb:${operation}`, resourcesOf(operation, parse(body), caller.account));
   };
 
 export const callerOf = ({ name, account, role, boundary, roleName }: FunctionSpec, sessionToken: string): Caller => ({
@@ -100,47 +99,28 @@ const unknownOperation = (operation: string): Refusal => ({
     'pass `store: { endpoint }` (the commands: AWS_ENDPOINT_URL_DYNAMODB).',
 });
 
-/**
- * The fields of a request to DynamoDB that name tables and indexes. Their values may have any type here: the embedded
- * store checks the types.
- */
+/** The fields of a request to DynamoDB that name tables and indexes. The embedded store checks their types later. */
 type Body = { TableName?: unknown; IndexName?: unknown; RequestItems?: unknown; ResourceArn?: unknown };
 
-const table = ({ TableName }: Body, account: Account): string[] =>
-  typeof TableName === 'string' ? [arnOf(account, TableName)] : [];
-
-const tableOrIndex = (body: Body, account: Account): string[] =>
-  table(body, account).map((arn) => (typeof body.IndexName === 'string' ? `${arn}/index/${body.IndexName}` : arn));
-
-const eachTable = ({ RequestItems }: Body, account: Account): string[] =>
-  Object.keys(RequestItems ?? {}).map((name) => arnOf(account, name));
-
-const resource = ({ ResourceArn }: Body): string[] => (typeof ResourceArn === 'string' ? [ResourceArn] : []);
-
-/** Returns the ARN of a table. In a request to DynamoDB, `name` may be either the table's name or its ARN. */
-const arnOf = (account: Account, name: string): string => (name.startsWith('arn:') ? name : tableArn(account, name));
-
 /**
- * The operations that dynalite supports, and the resources that IAM checks for each of them. An operation on several
- * tables needs permission for all of those tables.
+ * The resources that IAM checks for an operation, which needs permission for all of them.
  * https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html
  */
-const resourcesOf: ReadonlyMap<string, (body: Body, account: Account) => string[]> = new Map([
-  ['BatchGetItem', eachTable],
-  ['BatchWriteItem', eachTable],
-  ['CreateTable', table],
-  ['DeleteItem', table],
-  ['DeleteTable', table],
-  ['DescribeTable', table],
-  ['DescribeTimeToLive', table],
-  ['GetItem', table],
-  ['ListTables', () => ['*']],
-  ['ListTagsOfResource', resource],
-  ['PutItem', table],
-  ['Query', tableOrIndex],
-  ['Scan', tableOrIndex],
-  ['TagResource', resource],
-  ['UntagResource', resource],
-  ['UpdateItem', table],
-  ['UpdateTable', table],
+const resourcesOf = (operation: string, body: Body, account: Account): string[] => {
+  if (operation === 'ListTables') return ['*'];
+  const { TableName, IndexName, RequestItems, ResourceArn } = body;
+  const names = [TableName ?? [], ResourceArn ?? [], Object.keys(RequestItems ?? {})].flat();
+  // The name of a table may be its ARN.
+  const arns = names
+    .filter((name) => typeof name === 'string')
+    .map((name) => (name.startsWith('arn:') ? name : tableArn(account, name)));
+  const isOfIndex = ['Query', 'Scan'].includes(operation) && IndexName !== undefined;
+  return isOfIndex ? arns.map((arn) => `${arn}/index/${IndexName}`) : arns;
+};
+
+/** The operations that dynalite supports. */
+const operations: ReadonlySet<string> = new Set([
+  ...['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'BatchGetItem', 'BatchWriteItem', 'Query', 'Scan'],
+  ...['CreateTable', 'DescribeTable', 'DescribeTimeToLive', 'UpdateTable', 'DeleteTable', 'ListTables'],
+  ...['TagResource', 'UntagResource', 'ListTagsOfResource'],
 ]);
