@@ -5,14 +5,7 @@ import type { CorsSpec } from '../served-stack.ts';
 import type { HttpResponse } from './response.ts';
 
 /** The headers that AWS lists for CORS. A function cannot set them if the API has a CORS configuration. */
-const corsHeaders = new Set([
-  'access-control-allow-origin',
-  'access-control-allow-credentials',
-  'access-control-expose-headers',
-  'access-control-max-age',
-  'access-control-allow-methods',
-  'access-control-allow-headers',
-]);
+const corsHeader = /^access-control-(allow-(origin|credentials|methods|headers)|expose-headers|max-age)$/;
 
 /** The values of AllowOrigins that allow every https origin, or every http origin, as AWS documents. */
 const schemes = ['https://*', 'http://*'];
@@ -22,7 +15,7 @@ const schemes = ['https://*', 'http://*'];
  * the request's Origin is missing or not allowed, removes them and adds none.
  */
 export const applyCors = (spec: CorsSpec, request: IncomingMessage, response: HttpResponse): HttpResponse => {
-  const own = Object.entries(response.headers).filter(([name]) => !corsHeaders.has(name));
+  const own = Object.entries(response.headers).filter(([name]) => !corsHeader.test(name));
   const origin = allowedOrigin(spec, request.headers.origin);
   const added = origin === undefined ? {} : headersFor(spec, origin, isPreflight(request));
   return { ...response, headers: { ...Object.fromEntries(own), ...added } };

@@ -11,15 +11,13 @@ const gatewayResponse = (status: number, message: string): HttpResponse => ({
   body: JSON.stringify({ message }),
 });
 
-/** The response to a preflight request. AWS documents its headers, but not its status. */
-const noContent: HttpResponse = { status: 204, headers: {}, body: '' };
-
 /**
  * The gateway's own responses. AWS documents the 429 (http-api-throttling.html). It does not document the 413, 417, 431
  * and 503, so these four are not checked against AWS. The 417 follows RFC 9110.
  */
 export const responses = {
-  noContent,
+  /** The response to a preflight request. AWS documents its headers, but not its status. */
+  noContent: { status: 204, headers: {}, body: '' },
   badRequest: gatewayResponse(400, 'Bad Request'),
   unauthorized: gatewayResponse(401, 'Unauthorized'),
   forbidden: gatewayResponse(403, 'Forbidden'),
@@ -54,38 +52,25 @@ export const responseOf = (result: string): HttpResponse | undefined => {
   return isStructured(value) ? structuredResponse(value) : undefined;
 };
 
-const structuredResponse = ({
-  statusCode,
-  headers,
-  cookies,
-  body,
-  isBase64Encoded,
-}: StructuredResult): HttpResponse => ({
-  status: statusCode,
+const structuredResponse = ({ statusCode: status, headers, cookies, ...rest }: StructuredResult): HttpResponse => ({
+  status,
   headers: {
     'content-type': 'text/plain; charset=utf-8',
     ...Object.fromEntries(
       Object.entries(headers ?? {})
         .map(([name, value]) => [name.toLowerCase(), String(value)] as const)
-        .filter(([name]) => !connectionHeaders.has(name)),
+        .filter(([name]) => !connectionHeaders.includes(name)),
     ),
     ...(cookies !== undefined && { 'set-cookie': cookies }),
   },
-  body: Buffer.from(body ?? '', isBase64Encoded === true ? 'base64' : 'utf8'),
+  body: Buffer.from(rest.body ?? '', rest.isBase64Encoded === true ? 'base64' : 'utf8'),
 });
 
 /**
  * Headers about the gateway's connection with the client, and about the length of a message (RFC 9112). A function
  * cannot set them.
  */
-const connectionHeaders = new Set([
-  'connection',
-  'content-length',
-  'keep-alive',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+const connectionHeaders = ['connection', 'content-length', 'keep-alive', 'trailer', 'transfer-encoding', 'upgrade'];
 
 type StructuredResult = APIGatewayProxyStructuredResultV2 & { statusCode: number };
 
