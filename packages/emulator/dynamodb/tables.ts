@@ -4,7 +4,6 @@ import {
   type DynamoDBClient,
   DynamoDBServiceException,
   type KeySchemaElement,
-  ResourceInUseException,
   ResourceNotFoundException,
   type TableDescription,
   waitUntilTableExists,
@@ -33,11 +32,6 @@ const create = async (client: DynamoDBClient, table: TableSpec, advice: string):
   try {
     await client.send(new CreateTableCommand({ ...table, BillingMode: 'PAY_PER_REQUEST' }));
   } catch (error) {
-    if (error instanceof ResourceInUseException)
-      throw new Error(
-        `it is already creating a table ${table.TableName}. If two tables of the stack have this name, rename one; ` +
-          'otherwise start again.',
-      );
     if (!(error instanceof DynamoDBServiceException) || error.name !== 'ValidationException') throw error;
     throw new Error(`it refuses to create the table ${table.TableName}: ${error.message}${advice}`);
   }
