@@ -103,24 +103,21 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
   const store = await openStore(options.store);
   started.defer(store.close);
 
-  const { certificates = [], debug = false, maxInstances = 8, throttle = false, port = 0 } = options;
-  const { onRequest, intercept } = options;
-  const throttleClock = throttle ? () => performance.now() : undefined;
-  const versions = new StackVersions({ store, functions: { certificates, debug, maxInstances }, throttleClock });
+  const versions = new StackVersions(store, options);
   started.defer(() => versions.close());
   await versions.add(stack);
 
   const log: AccessLogEntry[] = [];
   const server = gateway({
+    ...options,
     respond: versions.respond,
     onRequest: (entry) => {
       log.push(entry);
       if (log.length > logLength) log.shift();
-      return onRequest?.(entry);
+      return options.onRequest?.(entry);
     },
-    intercept,
-    debug,
   });
+  const { port = 0 } = options;
   const listening = await listen(server, port).catch((cause) => {
     throw new Error(`The port ${port} cannot be used (${reason(cause)}). Choose another one, or 0 for any free port.`, {
       cause,

@@ -1,6 +1,5 @@
 import type { Store } from './dynamodb/store.ts';
-import { HttpApi, type Respond } from './gateway/api.ts';
-import type { Clock } from './gateway/routes.ts';
+import { HttpApi, type HttpApiOptions, type Respond } from './gateway/api.ts';
 import { Archives } from './lambda/archives.ts';
 import { type FunctionOptions, Functions, type Outcome } from './lambda/functions.ts';
 import type { ServedStack } from './served-stack.ts';
@@ -8,18 +7,12 @@ import type { ServedStack } from './served-stack.ts';
 /** One version of the stack: what its template says to serve, and how many requests the version is handling. */
 type Version = { stack: ServedStack; functions: Functions; api: HttpApi; inProgress: number };
 
-type Options = {
-  store: Store;
-  functions: FunctionOptions;
-  /** The clock for throttling. Without a clock, requests are not throttled. */
-  throttleClock: Clock | undefined;
-};
-
 /**
  * Serves the newest version of a stack. An older version finishes the requests that it has begun, and is then closed.
  */
 export class StackVersions {
-  readonly #options: Options;
+  readonly #store: Store;
+  readonly #options: FunctionOptions & HttpApiOptions;
   /** Every version that is not closed: the newest, those with requests in progress, and one that is being loaded. */
   readonly #open = new Set<Version>();
   #newest?: Version;
@@ -27,7 +20,8 @@ export class StackVersions {
   #lastAdded: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(options: Options) {
+  constructor(store: Store, options: FunctionOptions & HttpApiOptions) {
+    this.#store = store;
     this.#options = options;
   }
 
@@ -63,16 +57,14 @@ export class StackVersions {
   }
 
   async #add(stack: ServedStack): Promise<void> {
-    const { store, functions: options, throttleClock } = this.#options;
-    await store.createTables(stack.tables, stack.account);
+    await this.#store.createTables(stack.tables, stack.account);
     this.#mustBeOpen();
     const specs = stack.functions.map((spec) => ({
       ...spec,
-      environment: { ...store.environmentOf(spec), ...spec.environment },
+      environment: { ...this.#store.environmentOf(spec), ...spec.environment },
     }));
-    const functions = new Functions(specs, { ...options, archives: this.#archives }, this.#newest?.functions);
-    const { debug } = options;
-    const api = new HttpApi(stack.api, (...event) => functions.invoke(...event), { throttleClock, debug });
+    const functions = new Functions(specs, { ...this.#options, archives: this.#archives }, this.#newest?.functions);
+    const api = new HttpApi(stack.api, (...event) => functions.invoke(...event), this.#options);
     const version: Version = { stack, functions, api, inProgress: 0 };
     this.#open.add(version);
     try {

@@ -6,7 +6,7 @@ import { type Invoke, type Invoker, integrate, makeInvoker } from './invocation.
 import { type Authorize, lambdaAuthorizer } from './lambda-authorizer.ts';
 import { checkHead, eventBody, readEventBody, readTarget, requestEvent } from './request.ts';
 import { type HttpResponse, notServed, Refused, responses } from './response.ts';
-import { bucketsOf, type Clock, RouteTable } from './routes.ts';
+import { bucketsOf, type Clock, type FindRoute, routeFinder } from './routes.ts';
 
 /**
  * The response to a request. `error` says why the gateway responded instead of a function, and `refusedOrigin` is the
@@ -18,12 +18,11 @@ export type Responded = { response: HttpResponse; error?: string; refusedOrigin?
 export type Respond = (request: IncomingMessage, requestId: string, log: LogLine[]) => Promise<Responded>;
 
 export type HttpApiOptions = {
-  /** The clock for throttling. Without it, requests are not throttled. */
-  throttleClock?: Clock | undefined;
-  /** The clock for what authorizers accept and keep: the milliseconds since 1970. */
+  /** Whether requests that exceed the stage's throttling limits get a 429, as on AWS. */
+  throttle?: boolean;
+  /** If true, neither functions nor requests time out, so that a debugger can pause the functions. */
+  debug?: boolean;
   clock?: Clock;
-  /** If true, nothing times out. */
-  debug?: boolean | undefined;
 };
 
 /** Handles a request as the gateway does: checks it, selects the route, calls the route's authorizer and function. */
@@ -31,7 +30,7 @@ export class HttpApi {
   readonly #invoke: Invoke;
   readonly #debug: boolean;
   readonly #account: Account;
-  readonly #routes: RouteTable;
+  readonly #find: FindRoute;
   readonly #cors: CorsSpec | undefined;
   readonly #buckets: ReturnType<typeof bucketsOf>;
   readonly #authorizers: Map<AuthorizerSpec | undefined, Promise<Authorize>>;
@@ -39,14 +38,14 @@ export class HttpApi {
   constructor(
     { account, routes, cors }: ApiSpec,
     invoke: Invoke,
-    { throttleClock, clock = Date.now, debug = false }: HttpApiOptions = {},
+    { throttle = false, clock = Date.now, debug = false }: HttpApiOptions = {},
   ) {
     this.#invoke = invoke;
     this.#debug = debug;
     this.#account = account;
-    this.#routes = new RouteTable(routes);
+    this.#find = routeFinder(routes);
     this.#cors = cors;
-    this.#buckets = throttleClock ? bucketsOf(routes, throttleClock) : new Map();
+    this.#buckets = throttle ? bucketsOf(routes, clock) : new Map();
     const specs = new Set(routes.flatMap(({ authorizer }) => authorizer ?? []));
     this.#authorizers = new Map(Array.from(specs, (spec) => [spec, makeAuthorizer(spec, account, clock)]));
   }
@@ -67,7 +66,7 @@ export class HttpApi {
   async #handle(request: IncomingMessage, requestId: string, invoke: Invoker): Promise<HttpResponse> {
     checkHead(request);
     const target = readTarget(request);
-    const match = this.#routes.find(request.method ?? '', target.segments);
+    const match = this.#find(request.method ?? '', target.segments);
     const preflight = this.#cors !== undefined && isPreflight(request);
     // A preflight request must pass the authorizer, if any, of the route that it matches. AWS documents this for the
     // route $default (link in cors.ts).

@@ -5,7 +5,6 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { isIPv6 } from 'node:net';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Account } from '../served-stack.ts';
 import { readBody } from '../servers.ts';
@@ -23,15 +22,13 @@ export const checkHead = (request: IncomingMessage): void => {
   // Refuse every version but 1.0 and 1.1: only HTTP/1.x has a request line (RFC 9112 section 2.3); an HTTP/2 connection
   // begins with a preface instead (RFC 9113 section 3.4).
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
-    throw new Refused(
-      responses.badRequest,
-      `the request is HTTP/${httpVersion}: only HTTP/1.0 and HTTP/1.1 are served`,
-    );
+    throw new Refused(responses.badRequest, `the request is HTTP/${httpVersion}, not HTTP/1.0 or HTTP/1.1`);
   // RFC 9112 section 3.2: a request needs exactly one valid Host header. Only an HTTP/1.0 request may omit it.
   const isOmitted = hosts.length === 0 && httpVersion === '1.0';
   if (!isOmitted && (hosts.length !== 1 || !isAuthority(headers.host ?? '')))
     throw new Refused(responses.badRequest, 'the request needs exactly one Host header, with a valid host');
-  if (!url.startsWith('/')) checkTarget(url, headers.host);
+  if (!isForHost(url, headers.host))
+    throw new Refused(responses.badRequest, 'the request target names another host than the Host header');
   // RFC 9110 section 10.1.1: a server may refuse every expectation other than 100-continue.
   if (expect.some((value) => value.toLowerCase() !== '100-continue')) throw new Refused(responses.expectationFailed);
 };
@@ -39,23 +36,15 @@ export const checkHead = (request: IncomingMessage): void => {
 /**
  * Whether `text` is a host and an optional port. A user name before the host is invalid: see RFC 9110 section 4.2.4.
  */
-const isAuthority = (text: string): boolean => {
-  const [, ipv6, name, port = ''] = authority.exec(text) ?? [];
-  return (ipv6 === undefined ? name !== undefined : isIPv6(ipv6)) && Number(port) <= 65_535;
-};
+const isAuthority = (text: string): boolean => /^[^/?#@\\\u0080-\uffff]+$/.test(text) && URL.canParse(`http://${text}`);
 
-const authority = /^(?:\[([\da-f:.]+)\]|((?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})+))(?::(\d*))?$/i;
-
-/** Checks that an absolute request target names the same host as the Host header (RFC 9112 section 3.2). */
-const checkTarget = (url: string, host: string | undefined): void => {
-  if (url === '*') return;
-  const [, scheme = '', named = ''] = /^(https?):\/\/([^/?]*)/i.exec(url) ?? [];
-  // RFC 9110 section 4.2.3: two hosts are equal even if they differ in case, or if one has the scheme's default port
-  // and the other no port.
-  const usualPort = scheme.toLowerCase() === 'https' ? /:(?:443)?$/ : /:(?:80)?$/;
-  const normalized = (text: string): string => text.toLowerCase().replace(usualPort, '');
-  if (normalized(named) !== normalized(host ?? named))
-    throw new Refused(responses.badRequest, 'the request target names another host than the Host header');
+/** Whether a request target names the same host as the Host header, or no host (RFC 9112 section 3.2). */
+const isForHost = (target: string, host: string | undefined): boolean => {
+  if (target.startsWith('/') || target === '*') return true;
+  // `URL` leaves out the scheme's default port, and makes the host lower-case.
+  const { protocol = '', username, host: named } = URL.parse(target) ?? {};
+  const sent = URL.parse(`${protocol}//${host ?? named}`)?.host;
+  return /^https?:$/.test(protocol) && username === '' && named === sent;
 };
 
 /**
@@ -63,10 +52,7 @@ const checkTarget = (url: string, host: string | undefined): void => {
  * one character.
  */
 const headBytes = ({ method, url, httpVersion, rawHeaders }: IncomingMessage): number =>
-  rawHeaders.reduce(
-    (sum, text, index) => (index % 2 === 1 ? sum + text.length : sum),
-    `${method} ${url} HTTP/${httpVersion}`.length,
-  );
+  [`${method} ${url} HTTP/${httpVersion}`, ...rawHeaders.filter((_, index) => index % 2 === 1)].join('').length;
 
 /**
  * A request target: the decoded path, the decoded segments between its slashes, and the query string as it was sent.

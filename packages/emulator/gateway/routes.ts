@@ -12,29 +12,22 @@ type Segment = { kind: 'literal' | 'variable' | 'greedy'; text: string };
 type CompiledRoute = { route: RouteSpec; method: string; segments: Segment[] };
 
 /**
- * The routes of an API, most specific first: routes without a greedy variable ({name+}), routes with one, $default. AWS
+ * Looks for a route among those of an API, most specific first: routes without a greedy variable ({name+}), routes with one, $default. AWS
  * does not document the order of paths with variables; here, the first differing segment decides: text beats {name}.
  */
-export class RouteTable {
-  readonly #routes: CompiledRoute[];
-
-  constructor(routes: RouteSpec[]) {
-    this.#routes = routes.map(compile).sort(bySpecificity);
-  }
-
-  /**
-   * Finds the route for a method and a path. `path` is the list of the path's segments, split at the slashes and
-   * decoded.
-   */
-  find(method: string, path: string[]): Match | undefined {
-    for (const { route, method: own, segments } of this.#routes) {
-      if (own !== method && own !== any) continue;
-      const pathParameters = matchPath(segments, path);
+export const routeFinder = (routes: RouteSpec[]): FindRoute => {
+  const compiled = routes.map(compile).sort(bySpecificity);
+  return (method, path) => {
+    for (const { route, method: own, segments } of compiled) {
+      const pathParameters = own === method || own === any ? matchPath(segments, path) : undefined;
       if (pathParameters) return { route, pathParameters };
     }
     return undefined;
-  }
-}
+  };
+};
+
+/** Finds the route for a method and a path, whose segments are split at the slashes and decoded. */
+export type FindRoute = (method: string, path: string[]) => Match | undefined;
 
 const any = 'ANY';
 
@@ -85,7 +78,7 @@ const matchPath = (segments: Segment[], path: string[]): Record<string, string> 
   return segments.length === path.length ? variables : undefined;
 };
 
-/** Returns the time in milliseconds since some fixed moment. */
+/** Returns the time in milliseconds since 1970. */
 export type Clock = () => number;
 
 /**
@@ -109,7 +102,8 @@ export class TokenBucket {
   take(): boolean {
     const now = this.#clock();
     const { rate, burst } = this.#throttle;
-    this.#tokens = Math.min(burst, this.#tokens + ((now - this.#filledAt) * rate) / 1000);
+    // The clock of the machine may be set back.
+    this.#tokens = Math.min(burst, this.#tokens + (Math.max(now - this.#filledAt, 0) * rate) / 1000);
     this.#filledAt = now;
     if (this.#tokens < 1) return false;
     this.#tokens -= 1;

@@ -61,12 +61,16 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
 
   const handle = async (request: IncomingMessage, serverResponse: ServerResponse): Promise<void> => {
     const [started, time] = [performance.now(), new Date().toISOString()];
-    const intercepted = callIntercept(intercept, request, serverResponse);
-    if (intercepted === true) return;
+    let failure: Responded | undefined;
+    try {
+      if (intercept?.(request, serverResponse)) return;
+    } catch (error) {
+      failure = { response: responses.serverError, error: `intercept failed: ${errorMessage(error)}` };
+    }
     const requestId = newRequestId();
     const log: LogLine[] = [];
     count(request.socket, 1);
-    const { response, error, ...cors } = intercepted || (await respond(request, requestId, log));
+    const { response, error, ...cors } = failure ?? (await respond(request, requestId, log));
     count(request.socket, -1);
     send(serverResponse, requestId, response);
     // Read and discard the rest of a refused request's body. Otherwise, the connection could be reset before the client
@@ -76,11 +80,19 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
     const milliseconds = performance.now() - started;
     const { pathname: path } = splitTarget(url);
     const { status, body } = response;
-    const failure = {
+    const errorBody = status >= 400 && { errorBody: String(body).slice(0, errorBodyLength) };
+    void report({
+      time,
+      method,
+      path,
+      status,
+      milliseconds,
+      requestId,
+      log,
       ...(error && { error }),
-      ...(status >= 400 && { errorBody: String(body).slice(0, errorBodyLength) }),
-    };
-    void report({ time, method, path, status, milliseconds, requestId, log, ...failure, ...cors });
+      ...errorBody,
+      ...cors,
+    });
   };
 
   // Node's limit for headers must exceed API Gateway's (10,240 bytes), so that `respond` can check the latter and
@@ -103,22 +115,6 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
     void report({ ...measured, method: '-', path: '-', status, error: error.message, log: [] });
   });
   return server;
-};
-
-/**
- * Calls `intercept`.
- * @returns true if `intercept` responds to the request, and false if not; if it throws, the 500 response to send
- */
-const callIntercept = (
-  intercept: GatewayOptions['intercept'],
-  request: IncomingMessage,
-  response: ServerResponse,
-): boolean | Responded => {
-  try {
-    return Boolean(intercept?.(request, response));
-  } catch (error) {
-    return { response: responses.serverError, error: `intercept failed: ${errorMessage(error)}` };
-  }
 };
 
 /** Makes a request id that looks like API Gateway's: 15 characters and a `=`. */

@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { RouteTable } from '../gateway/routes.ts';
+import { routeFinder } from '../gateway/routes.ts';
 import type { RouteSpec } from '../served-stack.ts';
 import { authorizer, json, openRoute, post, route, send, start, token } from './kit/gateway.ts';
 import { account } from './kit/template-parts.ts';
@@ -11,7 +11,7 @@ import { account } from './kit/template-parts.ts';
 /** The key of the route that an API with the routes `routeKeys` selects for a request. */
 const select = (routeKeys: string[], requestLine: string): string | undefined => {
   const [method = '', path = ''] = requestLine.split(' ');
-  return new RouteTable(routeKeys.map(openRoute)).find(method, path.split('/'))?.route.routeKey;
+  return routeFinder(routeKeys.map(openRoute))(method, path.split('/'))?.route.routeKey;
 };
 
 describe('the gateway selects the most specific route', () => {
@@ -168,7 +168,7 @@ test("the gateway responds 429 to requests beyond their route's limits, without 
   let now = 0;
   const throttled = { ...openRoute('GET /orders'), throttle: { rate: 2, burst: 3 } };
   const routes = [throttled, { ...throttled, routeKey: 'GET /items' }, openRoute('GET /free')];
-  const { port, called } = await start({}, { routes }, { throttleClock: () => now });
+  const { port, called } = await start({}, { routes }, { throttle: true, clock: () => now });
   const orders = () => send(port, 'GET /orders');
   const burst = async () => [(await orders()).status, (await orders()).status, (await orders()).status];
   expect(await burst()).toEqual([200, 200, 200]);
