@@ -12,18 +12,16 @@ export type Policy = (action: string, resource: string) => Decision;
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
  */
 export const readPolicy = (statements: Statement[]): Policy => {
-  const matchers = statements.map(({ effect, actions, resources }) => {
-    const actionPatterns = actions.map((action) => matcher(action, 'i'));
-    const resourcePatterns = resources.map((resource) => matcher(resource));
-    return {
-      effect,
-      covers: (action: string, resource: string): boolean =>
-        actionPatterns.some((pattern) => pattern.test(action)) &&
-        resourcePatterns.some((pattern) => pattern.test(resource)),
-    };
-  });
+  const matchers = statements.map(({ effect, actions, resources }) => ({
+    effect,
+    actions: actions.map((action) => matcher(action, 'i')),
+    resources: resources.map((resource) => matcher(resource)),
+  }));
   return (action, resource) => {
-    const effects = matchers.filter(({ covers }) => covers(action, resource)).map(({ effect }) => effect);
+    const matches = (patterns: RegExp[], text: string) => patterns.some((pattern) => pattern.test(text));
+    const effects = matchers
+      .filter((each) => matches(each.actions, action) && matches(each.resources, resource))
+      .map(({ effect }) => effect);
     if (effects.includes('Deny')) return 'explicitly denied';
     return effects.includes('Allow') ? 'allowed' : 'implicitly denied';
   };

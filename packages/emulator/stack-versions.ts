@@ -1,11 +1,11 @@
 import type { Store } from './dynamodb/store.ts';
-import { HttpApi, type HttpApiOptions, type Respond } from './gateway/api.ts';
+import { type HttpApiOptions, httpApi, type Respond } from './gateway/api.ts';
 import { Archives } from './lambda/archives.ts';
 import { type FunctionOptions, Functions, type Outcome } from './lambda/functions.ts';
 import type { ServedStack } from './served-stack.ts';
 
 /** One version of the stack: what its template says to serve, and how many requests the version is handling. */
-type Version = { stack: ServedStack; functions: Functions; api: HttpApi; inProgress: number };
+type Version = { stack: ServedStack; functions: Functions; respond: Respond; inProgress: number };
 
 /**
  * Serves the newest version of a stack. An older version finishes the requests that it has begun, and is then closed.
@@ -42,7 +42,7 @@ export class StackVersions {
     return added;
   }
 
-  respond: Respond = (...request) => this.#during(({ api }) => api.respond(...request));
+  respond: Respond = (...request) => this.#during((version) => version.respond(...request));
 
   invoke(functionName: string, event: unknown): Promise<Outcome> {
     return this.#during(({ functions }) => functions.invokeByName(functionName, event));
@@ -64,8 +64,8 @@ export class StackVersions {
       environment: { ...this.#store.environmentOf(spec), ...spec.environment },
     }));
     const functions = new Functions(specs, { ...this.#options, archives: this.#archives }, this.#newest?.functions);
-    const api = new HttpApi(stack.api, (...event) => functions.invoke(...event), this.#options);
-    const version: Version = { stack, functions, api, inProgress: 0 };
+    const respond = httpApi(stack.api, (...event) => functions.invoke(...event), this.#options);
+    const version: Version = { stack, functions, respond, inProgress: 0 };
     this.#open.add(version);
     try {
       await functions.warmUpReplacements();

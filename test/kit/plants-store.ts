@@ -39,7 +39,7 @@ export const startPlantsStore = async (tableName?: string) => {
   const client = new DynamoDBClient({ ...anyCredentials, endpoint });
   if (tableName !== undefined) {
     const [, ...others] = inject('stack').tables;
-    for (const table of [plantsTable(tableName), ...others]) await createTable(client, table, '');
+    for (const table of [plantsTable(tableName), ...others]) await createTable(client, table);
   }
   const firstTable = async (): Promise<string> => {
     const { TableNames: names = [] } = await client.send(new ListTablesCommand());

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { inject } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import { parseJson } from '../../packages/client/json.ts';
-import { HttpApi } from '../../packages/emulator/gateway/api.ts';
+import { httpApi } from '../../packages/emulator/gateway/api.ts';
 import { type AccessLogEntry, gateway } from '../../packages/emulator/gateway/server.ts';
 import { Functions, type Outcome } from '../../packages/emulator/lambda/functions.ts';
 import type { FunctionSpec } from '../../packages/emulator/served-stack.ts';
@@ -127,7 +127,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   const log: AccessLogEntry[] = [];
   const invocations: Invocation[] = [];
   const token = await sign(issuer.key, claims({ iss: issuer.issuer }));
-  const { respond } = new HttpApi(api, async (target, event, onStart) => {
+  const respond = httpApi(api, async (target, event, onStart) => {
     const version = isForPrevious(target.functionName) ? previous : functions;
     const outcome = await version.invoke(target, event, onStart);
     invocations.push({ functionName: target.functionName, outcome });

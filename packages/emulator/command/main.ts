@@ -84,7 +84,7 @@ const describe = ({ time, method, path, status, milliseconds, error, log }: Acce
   return [`${row}${error ? ` (${error})` : ''}`, ...log.map(textOf)].join('\n').replaceAll('\n', '\n    ');
 };
 
-const textOf = ({ functionName, level, message, stackTrace = [] }: LogLine): string =>
-  [`${functionName} ${level} ${typeof message === 'string' ? message : JSON.stringify(message)}`, ...stackTrace].join(
-    '\n',
-  );
+const textOf = ({ functionName, level, message, stackTrace = [] }: LogLine): string => {
+  const text = typeof message === 'string' ? message : JSON.stringify(message);
+  return [`${functionName} ${level} ${text}`, ...stackTrace].join('\n');
+};

@@ -33,7 +33,7 @@ export type Store = {
  */
 export const openStore = async (location: StoreLocation): Promise<Store> => {
   const server = 'folder' in location ? await embedded(location.folder) : external(location.endpoint);
-  const { description, endpoint, credentials, advice } = server;
+  const { description, endpoint, credentials } = server;
 
   const withClient = async ({ region }: Account, use: (client: DynamoDBClient) => Promise<unknown>): Promise<void> => {
     try {
@@ -64,22 +64,18 @@ export const openStore = async (location: StoreLocation): Promise<Store> => {
     },
     // Some stores, such as DynamoDB Local, keep the tables of each region apart.
     createTables: (tables, account = defaultAccount) =>
-      withClient(account, (client) => Promise.all(tables.map((table) => createTable(client, table, advice)))),
+      withClient(account, (client) => Promise.all(tables.map((table) => createTable(client, table)))),
     close: server.close,
   };
 };
 
 type Credentials = { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
 
-/**
- * A running store. `credentials` are those with which the emulator itself calls the store; `advice` tells the user what
- * to do if the store refuses to create a table.
- */
+/** A running store. `credentials` are those with which the emulator itself calls it. */
 type StoreServer = Pick<Store, 'description' | 'enforcesRoles' | 'close'> & {
   endpoint: string;
   credentials: Credentials;
   credentialsOf: (spec: FunctionSpec) => Credentials;
-  advice: string;
 };
 
 const embedded = async (folder: string): Promise<StoreServer> => {
@@ -97,9 +93,6 @@ const embedded = async (folder: string): Promise<StoreServer> => {
       callers.set(found.accessKeyId, callerOf(spec, found.sessionToken));
       return found;
     },
-    advice:
-      '. If AWS accepts that table, use a DynamoDB that accepts it too: pass `store: { endpoint }` (the commands: ' +
-      'AWS_ENDPOINT_URL_DYNAMODB).',
   };
 };
 
@@ -108,18 +101,11 @@ const embedded = async (folder: string): Promise<StoreServer> => {
  * requests in progress keep the old ones. Without the secret of this start, neither another function nor another user
  * of the machine can compute them.
  */
-const credentialsOf = (
-  { name, account, role, boundary, roleName }: FunctionSpec,
-  secret: Buffer,
-): Required<Credentials> => {
-  const digest = createHmac('sha256', secret)
-    .update(JSON.stringify([name, account, role, boundary, roleName]))
-    .digest('hex');
-  return {
-    accessKeyId: `${name}-${digest.slice(0, 32)}`,
-    secretAccessKey: 'local',
-    sessionToken: digest.slice(32),
-  };
+const credentialsOf = (spec: FunctionSpec, secret: Buffer): Required<Credentials> => {
+  const { name, account, role, boundary, roleName } = spec;
+  const text = JSON.stringify([name, account, role, boundary, roleName]);
+  const digest = createHmac('sha256', secret).update(text).digest('hex');
+  return { accessKeyId: `${name}-${digest.slice(0, 32)}`, secretAccessKey: 'local', sessionToken: digest.slice(32) };
 };
 
 const external = (endpoint: string): StoreServer => {
@@ -131,7 +117,6 @@ const external = (endpoint: string): StoreServer => {
     enforcesRoles: false,
     credentials,
     credentialsOf: () => credentials,
-    advice: '',
     close: async () => {},
   };
 };

@@ -12,13 +12,12 @@ import type { TableSpec } from '../served-stack.ts';
 
 /**
  * Creates the table if it is missing, and waits until it is active. (An earlier start may have begun to create it.)
- * @param advice tells the user what to do if the store refuses the table
  * @throws Error with a message that completes "The store cannot be used: "
  */
-export const createTable = async (client: DynamoDBClient, table: TableSpec, advice: string): Promise<void> => {
+export const createTable = async (client: DynamoDBClient, table: TableSpec): Promise<void> => {
   const existing = await describe(client, table.TableName);
   if (existing === undefined) {
-    await create(client, table, advice);
+    await create(client, table);
   } else {
     mustMatch(existing, table);
   }
@@ -28,12 +27,15 @@ export const createTable = async (client: DynamoDBClient, table: TableSpec, advi
   );
 };
 
-const create = async (client: DynamoDBClient, table: TableSpec, advice: string): Promise<void> => {
+const create = async (client: DynamoDBClient, table: TableSpec): Promise<void> => {
   try {
     await client.send(new CreateTableCommand({ ...table, BillingMode: 'PAY_PER_REQUEST' }));
   } catch (error) {
     if (!(error instanceof DynamoDBServiceException) || error.name !== 'ValidationException') throw error;
-    throw new Error(`it refuses to create the table ${table.TableName}: ${error.message}${advice}`);
+    throw new Error(
+      `it refuses to create the table ${table.TableName}: ${error.message}. If AWS accepts that table, use a DynamoDB ` +
+        'that accepts it too: pass `store: { endpoint }` (the commands: AWS_ENDPOINT_URL_DYNAMODB).',
+    );
   }
 };
 

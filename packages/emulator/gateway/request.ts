@@ -101,9 +101,10 @@ export const requestEvent = (
 ): RequestEvent => {
   const method = request.method ?? '';
   const { cookie, ...headers } = joinedHeaders(request);
+  const { host = '', 'user-agent': userAgent = '' } = headers;
   const now = new Date();
   const sourceIp = request.socket.remoteAddress ?? '127.0.0.1';
-  const domainName = (headers['host'] ?? '').replace(/:\d*$/, '');
+  const domainName = host.replace(/:\d*$/, '');
   return {
     version: '2.0',
     routeKey,
@@ -123,13 +124,7 @@ export const requestEvent = (
       apiId,
       domainName,
       domainPrefix: domainName.split('.')[0] ?? '',
-      http: {
-        method,
-        path: rawPath,
-        protocol: `HTTP/${request.httpVersion}`,
-        sourceIp,
-        userAgent: headers['user-agent'] ?? '',
-      },
+      http: { method, path: rawPath, protocol: `HTTP/${request.httpVersion}`, sourceIp, userAgent },
       requestId,
       routeKey,
       stage: '$default',

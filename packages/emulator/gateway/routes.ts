@@ -15,9 +15,9 @@ type CompiledRoute = { route: RouteSpec; method: string; segments: Segment[] };
  * Looks for a route among those of an API, most specific first: routes without a greedy variable ({name+}), routes with one, $default. AWS
  * does not document the order of paths with variables; here, the first differing segment decides: text beats {name}.
  */
-export const routeFinder = (routes: RouteSpec[]): FindRoute => {
+export const routeFinder = (routes: RouteSpec[]) => {
   const compiled = routes.map(compile).sort(bySpecificity);
-  return (method, path) => {
+  return (method: string, path: string[]): Match | undefined => {
     for (const { route, method: own, segments } of compiled) {
       const pathParameters = own === method || own === any ? matchPath(segments, path) : undefined;
       if (pathParameters) return { route, pathParameters };
@@ -25,9 +25,6 @@ export const routeFinder = (routes: RouteSpec[]): FindRoute => {
     return undefined;
   };
 };
-
-/** Finds the route for a method and a path, whose segments are split at the slashes and decoded. */
-export type FindRoute = (method: string, path: string[]) => Match | undefined;
 
 const any = 'ANY';
 

@@ -76,11 +76,10 @@ export class Instance {
     });
     this.#worker.on('message', (message: RuntimeMessage) => this.#receive(message));
     this.#worker.on('error', (error) => this.#end(errorText(error)));
-    this.#worker.on('exit', (code) =>
-      this.#end(
-        `Runtime.ExitError: Runtime exited ${code === 0 ? 'without providing a reason' : `with error: exit status ${code}`}`,
-      ),
-    );
+    this.#worker.on('exit', (code) => {
+      const how = code === 0 ? 'without providing a reason' : `with error: exit status ${code}`;
+      this.#end(`Runtime.ExitError: Runtime exited ${how}`);
+    });
     this.#initTimer = this.#endAfter(initTimeout, `Loading timed out after ${initTimeout} ms`);
   }
 

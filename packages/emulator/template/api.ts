@@ -1,6 +1,6 @@
 import type { ApiSpec, CorsSpec, JwtIssuer, LeftOutRoute, RouteSpec, Target, Throttle } from '../served-stack.ts';
 import { readAuthorization, readAuthorizer } from './authorizers.ts';
-import { Invocables, onlyByPermission } from './functions.ts';
+import { type FindTarget, onlyByPermission, targetFinder } from './functions.ts';
 import type { ServedType, ServedTypes } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
 
@@ -164,13 +164,9 @@ const readSettings = (
   path: string,
   settings: unknown,
 ): Partial<Throttle> => {
-  const { ThrottlingRateLimit: rate, ThrottlingBurstLimit: burst } = stage.fields(path, settings, [
-    'DataTraceEnabled',
-    'DetailedMetricsEnabled',
-    'LoggingLevel',
-    'ThrottlingBurstLimit',
-    'ThrottlingRateLimit',
-  ]);
+  const read = ['ThrottlingBurstLimit', 'ThrottlingRateLimit'] as const;
+  const withoutEffect = 'DataTraceEnabled DetailedMetricsEnabled LoggingLevel';
+  const { ThrottlingRateLimit: rate, ThrottlingBurstLimit: burst } = stage.fields(path, settings, read, withoutEffect);
   const [ratePath, burstPath] = [`${path}.ThrottlingRateLimit`, `${path}.ThrottlingBurstLimit`];
   return {
     ...(rate !== undefined && { rate: stage.numberIn(ratePath, rate, { min: 0, fractions: true }) }),
@@ -190,17 +186,17 @@ const readRoutes = (
   throttleOf: (routeKey: string) => Throttle | undefined,
   jwt?: JwtIssuer,
 ): ApiSpec['routes'] => {
-  const invocables = new Invocables(resources);
+  const findTarget = targetFinder(resources);
   const integrations = new Map(
     resources.readAll(['AWS::ApiGatewayV2::Integration'], (each) => [
       each.logicalId,
-      readIntegration(each, invocables),
+      readIntegration(each, findTarget),
     ]),
   );
   const authorizers = new Map(
     resources.readAll(['AWS::ApiGatewayV2::Authorizer'], (each) => [
       each.logicalId,
-      readAuthorizer(each, invocables, jwt),
+      readAuthorizer(each, findTarget, jwt),
     ]),
   );
 
@@ -244,13 +240,13 @@ const readRouteKey = (route: Resource<'AWS::ApiGatewayV2::Route'>): string => {
 /** Reads an integration: https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis-apiid-integrations.html */
 const readIntegration = (
   integration: Resource<'AWS::ApiGatewayV2::Integration'>,
-  invocables: Invocables,
+  findTarget: FindTarget,
 ): Integration => {
   integration.mustBe('IntegrationType', ['AWS_PROXY'], 'Integrate a Lambda function (in CDK: HttpLambdaIntegration).');
   integration.mustBe('ConnectionType', ['INTERNET', undefined]);
   integration.mustBe('PayloadFormatVersion', ['2.0'], 'Set it to 2.0.');
   return {
-    target: invocables.find(integration, integration.text('IntegrationUri')),
+    target: findTarget(integration, integration.text('IntegrationUri')),
     timeout: integration.number('TimeoutInMillis', 30_000, { min: 50, max: 30_000 }),
   };
 };

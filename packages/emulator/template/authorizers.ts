@@ -1,5 +1,5 @@
 import type { AuthorizerSpec, JwtAuthorizerSpec, JwtIssuer, LambdaAuthorizerSpec, RouteSpec } from '../served-stack.ts';
-import { type Invocables, onlyByPermission } from './functions.ts';
+import { type FindTarget, onlyByPermission } from './functions.ts';
 import type { ServedTypes } from './resource-types.ts';
 import type { Resource } from './resources.ts';
 import { UnknownValue } from './template.ts';
@@ -29,10 +29,10 @@ const ttlProperty = 'AuthorizerResultTtlInSeconds';
  * Reads an authorizer: https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis-apiid-authorizers.html
  * @param jwt is the issuer that takes the place of one that is unknown here
  */
-export const readAuthorizer = (authorizer: Authorizer, invocables: Invocables, jwt?: JwtIssuer): AuthorizerSpec => {
+export const readAuthorizer = (authorizer: Authorizer, findTarget: FindTarget, jwt?: JwtIssuer): AuthorizerSpec => {
   authorizer.mustBe('AuthorizerType', ['REQUEST', 'JWT'], 'Use a Lambda or a JWT authorizer.');
   const isJwt = authorizer.text('AuthorizerType') === 'JWT';
-  return isJwt ? readJwtAuthorizer(authorizer, jwt) : readLambdaAuthorizer(authorizer, invocables);
+  return isJwt ? readJwtAuthorizer(authorizer, jwt) : readLambdaAuthorizer(authorizer, findTarget);
 };
 
 const readIdentitySources = (authorizer: Authorizer): string[] => {
@@ -45,7 +45,7 @@ const readIdentitySources = (authorizer: Authorizer): string[] => {
   return identitySources;
 };
 
-const readLambdaAuthorizer = (authorizer: Authorizer, invocables: Invocables): LambdaAuthorizerSpec => {
+const readLambdaAuthorizer = (authorizer: Authorizer, findTarget: FindTarget): LambdaAuthorizerSpec => {
   authorizer.mustBe('AuthorizerPayloadFormatVersion', ['2.0', '1.0'], 'Set it to 2.0 or 1.0.');
   authorizer.mustBe('EnableSimpleResponses', [true, false, undefined], 'Set it to true or false.');
   const isSimple = String(authorizer.get('EnableSimpleResponses')) === 'true';
@@ -56,7 +56,7 @@ const readLambdaAuthorizer = (authorizer: Authorizer, invocables: Invocables): L
   const ttl = authorizer.numberIn(ttlProperty, authorizer.get(ttlProperty), { min: 0, max: 3_600 });
   if (ttl > 0 && identitySources.length === 0)
     throw authorizer.refuse(`its ${ttlProperty} needs an IdentitySource`, 'Set it to 0 (in CDK: resultsCacheTtl).');
-  const target = invocables.find(authorizer, authorizer.text('AuthorizerUri'));
+  const target = findTarget(authorizer, authorizer.text('AuthorizerUri'));
   return { target, identitySources, format, isSimple, ttl: 1_000 * ttl };
 };
 

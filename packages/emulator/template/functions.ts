@@ -160,8 +160,9 @@ const readLayers = (fn: FunctionResource, resources: Resources): string[] =>
  * Reads the least severe level to log. Lambda filters lines by level only if LogFormat is JSON (the default is Text).
  */
 const readLogLevel = (fn: FunctionResource): LogLevel | undefined => {
-  const known = ['ApplicationLogLevel', 'LogFormat', 'LogGroup', 'SystemLogLevel'] as const;
-  const { ApplicationLogLevel, LogFormat } = fn.fields('LoggingConfig', fn.raw('LoggingConfig') ?? {}, known);
+  const read = ['ApplicationLogLevel', 'LogFormat'] as const;
+  const config = fn.fields('LoggingConfig', fn.raw('LoggingConfig') ?? {}, read, 'LogGroup SystemLogLevel');
+  const { ApplicationLogLevel, LogFormat } = config;
   if (fn.evaluate('LoggingConfig.LogFormat', LogFormat) !== 'JSON') return undefined;
   const level = fn.evaluate('LoggingConfig.ApplicationLogLevel', ApplicationLogLevel) ?? 'INFO';
   const found = logLevels.find((each) => each === level);
@@ -171,42 +172,32 @@ const readLogLevel = (fn: FunctionResource): LogLevel | undefined => {
 
 const latest = '$LATEST';
 
-/** Finds the functions, versions and aliases that an HTTP API can invoke. */
-export class Invocables {
-  readonly #resources: Resources;
-  /** The ARNs that API Gateway has permission to invoke. */
-  readonly #permitted: Set<string>;
+/**
+ * Finds the function, version or alias that a resource wants to invoke. `uri` is its ARN, or a path that contains the ARN.
+ * @throws Refusal if the template has no such function, version or alias, if it is left out, or if API Gateway may not
+ * invoke exactly that ARN: on AWS, every request would then get a 500
+ */
+export type FindTarget = (resource: Resource, uri: string) => Target;
 
-  constructor(resources: Resources) {
-    this.#resources = resources;
-    const permissions = resources.readAll(['AWS::Lambda::Permission'], (permission) => {
-      const isOfGateway = permission.text('Principal') === 'apigateway.amazonaws.com';
-      const mayInvoke = ['lambda:InvokeFunction', 'lambda:*', '*'].includes(permission.text('Action'));
-      return isOfGateway && mayInvoke ? permission.text('FunctionName') : '';
-    });
-    const { account } = resources;
-    this.#permitted = new Set(permissions.map((text) => (text.startsWith('arn:') ? text : functionArn(account, text))));
-  }
+export const targetFinder = (resources: Resources): FindTarget => {
+  const permissions = resources.readAll(['AWS::Lambda::Permission'], (permission) => {
+    const isOfGateway = permission.text('Principal') === 'apigateway.amazonaws.com';
+    const mayInvoke = ['lambda:InvokeFunction', 'lambda:*', '*'].includes(permission.text('Action'));
+    return isOfGateway && mayInvoke ? permission.text('FunctionName') : '';
+  });
+  const { account } = resources;
+  const permitted = permissions.map((text) => (text.startsWith('arn:') ? text : functionArn(account, text)));
 
-  /**
-   * Finds a function, version or alias. `uri` is its ARN, or a path that contains the ARN.
-   * @throws Refusal if the template has no such function, version or alias, if it is left out, or if API Gateway may
-   * not invoke exactly that ARN: on AWS, every request would then get a 500
-   */
-  find(
-    resource: Resource<'AWS::ApiGatewayV2::Integration'> | Resource<'AWS::ApiGatewayV2::Authorizer'>,
-    uri: string,
-  ): Target {
-    const arn = /\/functions\/(.*)\/invocations$/.exec(uri)?.[1] ?? uri;
+  return (resource, uri) => {
     const targets = [
-      ...this.#resources.ofType('AWS::Lambda::Function').map((part) => {
+      ...resources.ofType('AWS::Lambda::Function').map((part) => {
         const name = functionName(part);
-        return { part, functionName: name, arn: functionArn(part.account, name), version: latest };
+        return { part, functionName: name, arn: functionArn(account, name), version: latest };
       }),
-      ...this.#resources.ofType('AWS::Lambda::Version').map((part) => {
+      ...resources.ofType('AWS::Lambda::Version').map((part) => {
         return { part, functionName: nameOfFunction(part), arn: versionArn(part), version: onlyVersion };
       }),
-      ...this.#resources.ofType('AWS::Lambda::Alias').map((part) => {
+      ...resources.ofType('AWS::Lambda::Alias').map((part) => {
         const version = part.text('FunctionVersion', '');
         return { part, functionName: nameOfFunction(part), arn: aliasArn(part), version };
       }),
@@ -214,21 +205,20 @@ export class Invocables {
     const need = (user: Resource, wanted: string, what: string) => {
       const found = targets.find((each) => each.arn === wanted);
       if (found === undefined) throw user.refuse(`the template has no ${what}`, 'Define it in the same stack.');
-      this.#resources.mustServe(found.part);
+      resources.mustServe(found.part);
       return found;
     };
+    const arn = /\/functions\/(.*)\/invocations$/.exec(uri)?.[1] ?? uri;
     const { part, ...target } = need(resource, arn, `function, version or alias ${arn}`);
     const { functionName: name, version } = target;
-    const unqualified = functionArn(part.account, name);
+    const unqualified = functionArn(account, name);
     need(part, unqualified, `function ${name}`);
     if (version !== latest) need(part, `${unqualified}:${version}`, `version ${version} of ${name}`);
-    if (this.#permitted.has(arn)) return target;
-    throw resource.refuse(
-      `API Gateway has no permission to invoke ${arn}`,
-      'Add an AWS::Lambda::Permission for exactly that ARN, with the principal apigateway.amazonaws.com.',
-    );
-  }
-}
+    if (permitted.includes(arn)) return target;
+    const advice = 'Add an AWS::Lambda::Permission for exactly that ARN, with the principal apigateway.amazonaws.com.';
+    throw resource.refuse(`API Gateway has no permission to invoke ${arn}`, advice);
+  };
+};
 
 const nameOfFunction = (part: Resource<'AWS::Lambda::Version' | 'AWS::Lambda::Alias'>): string =>
   functionNameIn(part.text('FunctionName', ''));

@@ -69,10 +69,11 @@ const pseudoParameters = (account: Account): Record<string, string> => ({
  */
 const defaultOf = ({ Type = 'String', Default }: { Type?: string; Default?: unknown }): unknown => {
   if (Default === undefined || Type.startsWith('AWS::SSM::')) return undefined;
-  return /^(CommaDelimitedList|List<.*>)$/.test(Type)
+  const isList = /^(CommaDelimitedList|List<.*>)$/.test(Type);
+  return isList
     ? String(Default)
-        .split(',')
-        .map((part) => part.trim())
+        .trim()
+        .split(/\s*,\s*/)
     : Default;
 };
 

@@ -251,15 +251,23 @@ export class Resource<T extends ServedType = ServedType> {
   }
 
   /**
-   * Returns the fields of `value`, an object inside a property of this resource. @throws Error if a field is not in
-   * `known`
+   * Returns the fields of `value`, an object inside a property of this resource.
    * @param path names the object in the error message
+   * @param read the fields that the caller reads
+   * @param withoutEffect the names of other fields that it may have
+   * @throws Refusal if it has another field
    */
-  fields<Field extends string>(path: string, value: unknown, known: readonly Field[]): Partial<Record<Field, unknown>> {
+  fields<Field extends string>(
+    path: string,
+    value: unknown,
+    read: readonly Field[],
+    withoutEffect = '',
+  ): Partial<Record<Field, unknown>> {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw this.refuse(`its ${path} is not an object`, 'Set it to an object.');
     }
-    const others = Object.keys(value).filter((field) => !known.some((each) => each === field));
+    const known: string[] = [...read, ...namesIn(withoutEffect)];
+    const others = Object.keys(value).filter((field) => !known.includes(field));
     if (others.length > 0) throw this.refuse(`its ${path}.${others[0]} is not supported`);
     return value;
   }

@@ -1,7 +1,6 @@
 import { type TableSpec, tableArn } from '../served-stack.ts';
 import type { ServedTypes, Values } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
-import { namesIn } from './template.ts';
 
 type Table = Resource<'AWS::DynamoDB::Table' | 'AWS::DynamoDB::GlobalTable'>;
 
@@ -9,7 +8,7 @@ type Table = Resource<'AWS::DynamoDB::Table' | 'AWS::DynamoDB::GlobalTable'>;
 export const tableName = (table: Table): string =>
   table.text('TableName', table.logicalId.length < 3 ? `${table.logicalId}-table` : table.logicalId);
 
-const table = {
+const lists = {
   read: ['TableName', 'KeySchema', 'AttributeDefinitions', 'GlobalSecondaryIndexes', 'LocalSecondaryIndexes'],
   // StreamSpecification is ignored: nothing can read the stream, since event sources and the stream's ARN are refused.
   // TimeToLiveSpecification is ignored: DynamoDB may keep expired items for days, so services must expect such items.
@@ -29,8 +28,8 @@ const table = {
 } as const;
 
 export const tableTypes = {
-  'AWS::DynamoDB::Table': table,
-  'AWS::DynamoDB::GlobalTable': { ...table, read: [...table.read, 'Replicas'] },
+  'AWS::DynamoDB::Table': lists,
+  'AWS::DynamoDB::GlobalTable': { ...lists, read: [...lists.read, 'Replicas'] },
 } as const satisfies ServedTypes;
 
 const values = { Ref: tableName, Arn: (each: Table) => tableArn(each.account, tableName(each)) };
@@ -39,8 +38,8 @@ export const tableValues: Values = { 'AWS::DynamoDB::Table': values, 'AWS::Dynam
 
 export const readTables = (resources: Resources): TableSpec[] => {
   const read = (table: Table): TableSpec => {
-    for (const [index, replica] of table.list('Replicas').entries())
-      table.fields(`Replicas.${index}`, replica, replicaFields);
+    for (const [index, replica] of [table.raw('Replicas') ?? []].flat().entries())
+      table.fields(`Replicas.${index}`, replica, [], replicaFields);
     const globalIndexes = readIndexes(table, 'GlobalSecondaryIndexes');
     const localIndexes = readIndexes(table, 'LocalSecondaryIndexes');
     return {
@@ -70,15 +69,14 @@ type Index = NonNullable<TableSpec['LocalSecondaryIndexes']>[number];
 const readIndexes = (table: Table, property: 'GlobalSecondaryIndexes' | 'LocalSecondaryIndexes'): Index[] =>
   table.list(property).map((index, position) => {
     const path = `${property}.${position}`;
-    const { IndexName, KeySchema, Projection } = table.fields(path, index, indexFields);
+    const read = ['IndexName', 'KeySchema', 'Projection'] as const;
+    // What else an index may have configures limits and metrics, and the store has neither.
+    const { IndexName, KeySchema, Projection } = table.fields(path, index, read, lists.withoutEffect);
     table.fields(`${path}.Projection`, Projection, ['NonKeyAttributes', 'ProjectionType']);
     return { IndexName, KeySchema, Projection } as Index;
   });
 
-/** The fields that an index may have. Those without effect configure limits and metrics, and the store has neither. */
-const indexFields = ['IndexName', 'KeySchema', 'Projection', ...namesIn(table.withoutEffect)];
-
-/** The fields that a replica may have; none has an effect here. A ResourcePolicy is refused, as it is for a table. */
-const replicaFields = namesIn(`
+/** The fields of a replica, which have no effect here. A ResourcePolicy is refused, as it is for a table. */
+const replicaFields = `
   DisassociationProtectionEnabled GlobalSecondaryIndexes GlobalTableSettingsReplicationMode Region
-  ${table.withoutEffect}`);
+  ${lists.withoutEffect}`;

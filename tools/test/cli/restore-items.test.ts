@@ -29,7 +29,7 @@ beforeEach(async () => {
 const createSource = (type = tableKey.type, sortKey: KeySchemaElement[] = []) => {
   const key = [{ AttributeName: tableKey.name, KeyType: 'HASH' as const }, ...sortKey];
   const AttributeDefinitions = key.map(({ AttributeName }) => ({ AttributeName, AttributeType: type }));
-  return createTable(client, { TableName: tables.from, KeySchema: key, AttributeDefinitions }, '');
+  return createTable(client, { TableName: tables.from, KeySchema: key, AttributeDefinitions });
 };
 
 const put = (TableName: string, Item: Item) => client.send(new PutItemCommand({ TableName, Item }));

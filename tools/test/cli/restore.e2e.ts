@@ -15,7 +15,7 @@ beforeEach(async () => {
     client.destroy();
     await store.close();
   });
-  await createTable(client, plantsTable('restored'), '');
+  await createTable(client, plantsTable('restored'));
   for (const id of ['1', '2', '3']) {
     await client.send(new PutItemCommand({ TableName: 'restored', Item: itemOf(id) }));
   }

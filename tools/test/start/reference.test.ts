@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { HttpApi } from '../../../packages/emulator/gateway/api.ts';
+import { httpApi } from '../../../packages/emulator/gateway/api.ts';
 import { gateway } from '../../../packages/emulator/gateway/server.ts';
 import { defaultAccount } from '../../../packages/emulator/served-stack.ts';
 import { contract } from '../../../test/kit/contract.ts';
@@ -19,7 +19,7 @@ const start = async (own: Partial<Parameters<typeof referencePage>[0]> = {}) => 
   let tokens = 0;
   const newToken = async () => `token-${++tokens}`;
   const api = gateway({
-    respond: new HttpApi({ account: defaultAccount, routes: [] }, () => Promise.reject(new Error('nobody'))).respond,
+    respond: httpApi({ account: defaultAccount, routes: [] }, () => Promise.reject(new Error('nobody'))),
     onRequest: () => {},
     intercept: referencePage({ newToken, requests: () => [], routeKeys: () => ['POST /plants'], ...own }),
   });

@@ -1,7 +1,7 @@
 /** Starts a gateway whose functions a test provides, and sends it requests as raw bytes. */
 import { connect } from 'node:net';
 import type { APIGatewayProxyEventV2, APIGatewayRequestAuthorizerEventV2 } from 'aws-lambda';
-import { HttpApi, type HttpApiOptions } from '../../gateway/api.ts';
+import { type HttpApiOptions, httpApi } from '../../gateway/api.ts';
 import type { Invoke } from '../../gateway/invocation.ts';
 import { type AccessLogEntry, gateway } from '../../gateway/server.ts';
 import type { Outcome } from '../../lambda/functions.ts';
@@ -67,7 +67,7 @@ export const start = async (functions: Functions = {}, api: Partial<ApiSpec> = {
     events[name] ??= JSON.parse(JSON.stringify(event));
     return functions.invoke ? functions.invoke(name) : asJson(results[name]);
   };
-  const { respond } = new HttpApi({ account, routes: [route], ...api }, invoke, options);
+  const respond = httpApi({ account, routes: [route], ...api }, invoke, options);
   const server = gateway({ respond, onRequest: (entry) => log.push(entry), ...options });
   return {
     port: await startServer(server),
