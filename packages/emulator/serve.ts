@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { reason } from './dynamodb/data-folder.ts';
 import { openStore, type StoreLocation } from './dynamodb/store.ts';
-import { type AccessLogEntry, gateway } from './gateway/server.ts';
-import type { Outcome } from './lambda/functions.ts';
+import type { HttpApiOptions } from './gateway/api.ts';
+import { type AccessLogEntry, type GatewayOptions, gateway } from './gateway/server.ts';
+import type { FunctionOptions, Outcome } from './lambda/functions.ts';
 import type { LeftOut, ServedStack } from './served-stack.ts';
 import { listen } from './servers.ts';
 import { StackVersions } from './stack-versions.ts';
@@ -25,25 +26,16 @@ type App = { synth: () => { directory: string; stacks: { stackName: string; temp
 type Source = { app: App; stack?: string } | { template: Template; assets: string };
 
 export type ServeOptions = Source &
-  ReadOptions & {
+  ReadOptions &
+  FunctionOptions &
+  HttpApiOptions &
+  Pick<GatewayOptions, 'intercept'> & {
     /** A folder for the embedded store's data, or the address of a DynamoDB that the caller runs. */
     store: StoreLocation;
-    /** Certificate authorities (PEM) that the functions trust besides Node's default ones. */
-    certificates?: string[];
-    /** How many instances of one function may run at the same time (8 by default). Further requests wait. */
-    maxInstances?: number;
     /** The port on 127.0.0.1; 0 (the default) means any free port. */
     port?: number;
     /** Called after each request with its entry in the access log, which includes what the functions have logged. */
     onRequest?: (entry: AccessLogEntry) => void;
-    /**
-     * Called before the API handles a request. Returns true if `intercept` responds itself; the API then does nothing.
-     */
-    intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
-    /** Whether requests that exceed the stage's throttling limits get a 429, as on AWS. */
-    throttle?: boolean;
-    /** If true, neither functions nor requests time out, so that a debugger can pause the functions. */
-    debug?: boolean;
   };
 
 export type Emulator = {
@@ -119,9 +111,8 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
   });
   const { port = 0 } = options;
   const listening = await listen(server, port).catch((cause) => {
-    throw new Error(`The port ${port} cannot be used (${reason(cause)}). Choose another one, or 0 for any free port.`, {
-      cause,
-    });
+    const advice = 'Choose another one, or 0 for any free port.';
+    throw new Error(`The port ${port} cannot be used (${reason(cause)}). ${advice}`, { cause });
   });
   const url = `http://127.0.0.1:${listening}`;
   const unfinished = new Set<ServerResponse>();

@@ -63,7 +63,7 @@ export class StackVersions {
       ...spec,
       environment: { ...this.#store.environmentOf(spec), ...spec.environment },
     }));
-    const functions = new Functions(specs, { ...this.#options, archives: this.#archives }, this.#newest?.functions);
+    const functions = new Functions(specs, this.#options, this.#archives, this.#newest?.functions);
     const respond = httpApi(stack.api, (...event) => functions.invoke(...event), this.#options);
     const version: Version = { stack, functions, respond, inProgress: 0 };
     this.#open.add(version);

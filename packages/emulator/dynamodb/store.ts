@@ -44,7 +44,11 @@ export const openStore = async (location: StoreLocation): Promise<Store> => {
     }
   };
 
-  await withClient(defaultAccount, probe);
+  await withClient(defaultAccount, async (client) => {
+    await client.send(new ListTablesCommand({ Limit: 1 })).catch((error) => {
+      throw new Error(describeFailure(error));
+    });
+  });
   return {
     description,
     enforcesRoles: server.enforcesRoles,
@@ -151,18 +155,7 @@ const checkEndpoint = (endpoint: string): void => {
   );
 };
 
-/**
- * Calls the store once to check that it responds.
- * @throws Error with a message that completes "The store cannot be used: "
- */
-const probe = async (client: DynamoDBClient): Promise<void> => {
-  try {
-    await client.send(new ListTablesCommand({ Limit: 1 }));
-  } catch (error) {
-    throw new Error(describeFailure(error));
-  }
-};
-
+/** Why a store does not list its tables, as a text that completes "The store cannot be used: ". */
 const describeFailure = (error: unknown): string => {
   // The SDK names its error SyntaxError if the response is not JSON, and Unknown if an error response has no __type.
   // DynamoDB sends neither response.

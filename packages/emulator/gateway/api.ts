@@ -22,14 +22,14 @@ export type HttpApiOptions = {
   throttle?: boolean;
   /** If true, neither functions nor requests time out, so that a debugger can pause the functions. */
   debug?: boolean;
-  clock?: Clock;
 };
 
 /** Makes a function that handles a request as the gateway does: it calls the route's authorizer and function. */
 export const httpApi = (
   { account, routes, cors }: ApiSpec,
   invoke: Invoke,
-  { throttle = false, clock = Date.now, debug = false }: HttpApiOptions = {},
+  { throttle = false, debug = false }: HttpApiOptions = {},
+  clock: Clock = Date.now,
 ): Respond => {
   const find = routeFinder(routes);
   const buckets = bucketsOf(throttle ? routes : [], clock);

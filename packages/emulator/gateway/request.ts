@@ -149,13 +149,10 @@ export const identityOf = (event: RequestEvent, source: string): string | undefi
  * Returns the headers with lower-case names. Joins repeated headers with commas (cookies with semicolons), because
  * Node's `headers` drops some repeated ones.
  */
-const joinedHeaders = (request: IncomingMessage): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(request.headersDistinct).map(([name, values = []]) => [
-      name,
-      values.join(name === 'cookie' ? ';' : ','),
-    ]),
-  );
+const joinedHeaders = ({ headersDistinct }: IncomingMessage): Record<string, string> => {
+  const entries = Object.entries(headersDistinct);
+  return Object.fromEntries(entries.map(([name, values = []]) => [name, values.join(name === 'cookie' ? ';' : ',')]));
+};
 
 const joinedQuery = (rawQueryString: string): Record<string, string> => {
   const query = new URLSearchParams(rawQueryString);

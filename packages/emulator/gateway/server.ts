@@ -29,14 +29,14 @@ export type AccessLogEntry = {
 /** In characters: enough for a message of ours, and little enough to keep 1,000 of them. */
 const errorBodyLength = 4_000;
 
-type GatewayOptions = {
+export type GatewayOptions = {
   /** Handles a request with the API that is being served at that time; a reload may replace the API. */
   respond: Respond;
   onRequest: (entry: AccessLogEntry) => void;
   /**
    * Called before the API handles a request. Returns true if `intercept` responds itself; the API then does nothing.
    */
-  intercept?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
+  intercept?: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** If true, nothing times out, so that a debugger can pause the functions. */
   debug?: boolean;
 };
@@ -120,27 +120,28 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
 /** Makes a request id that looks like API Gateway's: 15 characters and a `=`. */
 const newRequestId = (): string => randomBytes(11).toString('base64');
 
-const send = (target: ServerResponse, requestId: string, { status, headers, body }: HttpResponse): void => {
+const send = (target: ServerResponse, requestId: string, response: HttpResponse): void => {
   if (target.headersSent) {
     // `intercept` sent the beginning of a response, and then threw or returned false. Close the connection, so that the
     // client knows that the response is incomplete.
     target.destroy();
     return;
   }
+  target.writeHead(response.status, headersOf(requestId, response));
+  target.end(response.body);
+};
+
+const headersOf = (requestId: string, { status, headers, body }: HttpResponse) => {
   // RFC 9110 section 8.6: a response with status 204 must not have a Content-Length.
   const length = status === 204 ? {} : { 'content-length': Buffer.byteLength(body) };
-  target.writeHead(status, { ...headers, 'apigw-requestid': requestId, ...length });
-  target.end(body);
+  return { ...headers, 'apigw-requestid': requestId, ...length };
 };
 
 /** Formats a response as HTTP/1.1 text, for a connection whose request Node could not parse. */
-const messageOf = (requestId: string, { status, headers, body }: HttpResponse): string => {
-  const fields = {
-    ...headers,
-    connection: 'close',
-    'apigw-requestid': requestId,
-    'content-length': Buffer.byteLength(body),
-  };
-  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+const messageOf = (requestId: string, response: HttpResponse): string => {
+  const { status, body } = response;
+  const lines = Object.entries({ ...headersOf(requestId, response), connection: 'close' }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
 };

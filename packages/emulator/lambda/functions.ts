@@ -4,7 +4,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { type FunctionSpec, functionArn, type Target } from '../served-stack.ts';
 import { Archives } from './archives.ts';
 import { Instance, type LogLine, type Outcome, payloadLimit } from './instance.ts';
-import type { RuntimeData } from './runtime.ts';
 
 export type { LogLine, Outcome } from './instance.ts';
 
@@ -18,9 +17,16 @@ export class Functions {
   readonly #replacements: LambdaFunction[];
   #isWarm: boolean;
 
-  /** Functions of the previous stack (`earlier`) are reused if spec and code are unchanged. */
-  constructor(specs: FunctionSpec[], options: FunctionOptions = {}, earlier?: Functions) {
-    const { certificates = [], debug = false, maxInstances = 8, archives = new Archives() } = options;
+  /**
+   * Functions of the previous stack (`earlier`) are reused if spec and code are unchanged. `archives` unzips code and
+   * layers; whoever hands it in removes what it has unzipped.
+   */
+  constructor(
+    specs: FunctionSpec[],
+    { certificates = [], debug = false, maxInstances = 8 }: FunctionOptions = {},
+    archives = new Archives(),
+    earlier?: Functions,
+  ) {
     // More threads than processors would only make each other's loading time out.
     const loading = new Turns(debug ? Number.POSITIVE_INFINITY : os.availableParallelism());
     const shared = { certificates, debug, maxInstances, archives, loading };
@@ -93,11 +99,13 @@ export class Functions {
   }
 }
 
-export type FunctionOptions = Partial<Pick<RuntimeData, 'certificates' | 'debug'>> & {
+export type FunctionOptions = {
+  /** Certificate authorities (PEM) that the functions trust besides Node's default ones. */
+  certificates?: string[];
+  /** If true, neither functions nor requests time out, so that a debugger can pause the functions. */
+  debug?: boolean;
   /** How many instances of one function may run at the same time (8 by default). Further events wait. */
   maxInstances?: number;
-  /** Unzips the code and the layers that are zip files. Whoever hands it in removes what it has unzipped. */
-  archives?: Archives;
 };
 
 const loadAll = async (functions: LambdaFunction[]): Promise<void> => {
@@ -126,7 +134,7 @@ class Turns {
   }
 }
 
-type Shared = Required<FunctionOptions> & { loading: Turns };
+type Shared = Required<FunctionOptions> & { archives: Archives; loading: Turns };
 
 /** A Lambda function: several instances, each of which handles one event at a time. */
 class LambdaFunction {
@@ -190,7 +198,7 @@ class LambdaFunction {
   async warmUp(): Promise<void> {
     if (this.isLoaded) return;
     const instance = await this.#acquire();
-    const failure = await instance.loaded();
+    const failure = await instance.loaded;
     this.#release(instance);
     const { name, handler, folder } = this.#spec;
     if (failure !== undefined)
@@ -218,7 +226,7 @@ class LambdaFunction {
     const spec = { ...this.#spec, environment: { ...this.#spec.environment, ...environment } };
     await this.#turn(folder);
     const instance = this.#start(folder, spec);
-    const failure = await instance.loaded();
+    const failure = await instance.loaded;
     if (failure !== undefined)
       throw new Error(`The new code of the function ${this.#spec.name} cannot be loaded: ${failure}`);
     const replaced = this.#idle;
@@ -250,7 +258,7 @@ class LambdaFunction {
     const data = { certificates, debug, layers, runtime: spec.runtime };
     const instance = new Instance(spec, archives.folderOf(folder), data, (ended) => this.#forget(ended));
     this.#instances.add(instance);
-    void instance.loaded().then((failure) => {
+    void instance.loaded.then((failure) => {
       this.isLoaded ||= failure === undefined;
       loading.giveBack();
     });

@@ -52,7 +52,9 @@ export class Instance {
   readonly #worker: Worker;
   readonly #onEnd: (instance: Instance) => void;
   readonly #initTimer: NodeJS.Timeout | undefined;
-  readonly #loaded = Promise.withResolvers<string | undefined>();
+  readonly #loading = Promise.withResolvers<string | undefined>();
+  /** Resolves to undefined once the function is loaded, or to the reason why the function cannot be loaded. */
+  readonly loaded = this.#loading.promise;
   #settle: (answer: Answer) => void = () => {};
   #log: LogLine[] = [];
   /** Why the instance ended; undefined until then. */
@@ -70,7 +72,7 @@ export class Instance {
       // A debugger shows this name for the thread.
       name: spec.name,
       workerData: data,
-      env: { ...spec.environment, ...lambdaVariables(spec, folder), ...compileCache() },
+      env: { ...spec.environment, ...lambdaVariables(spec, folder), ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) },
       execArgv: disabledFeatures(spec),
       resourceLimits: { maxOldGenerationSizeMb: spec.memoryMegabytes, maxYoungGenerationSizeMb },
     });
@@ -83,14 +85,9 @@ export class Instance {
     this.#initTimer = this.#endAfter(initTimeout, `Loading timed out after ${initTimeout} ms`);
   }
 
-  /** Resolves to undefined once the function is loaded, or to the reason why the function cannot be loaded. */
-  loaded(): Promise<string | undefined> {
-    return this.#loaded.promise;
-  }
-
   /** Handles one event. Call this only if no other event is in progress. */
   async run(target: Target, event: string, traceId: string): Promise<Outcome> {
-    await this.loaded();
+    await this.loaded;
     if (this.#ended !== undefined) return { failure: this.#ended, log: this.takeLog() };
     const { promise, resolve } = Promise.withResolvers<Answer>();
     this.#settle = resolve;
@@ -133,7 +130,7 @@ export class Instance {
 
   #setLoaded(failure: string | undefined): void {
     clearTimeout(this.#initTimer);
-    this.#loaded.resolve(failure);
+    this.#loading.resolve(failure);
   }
 
   #end(reason: string): void {
@@ -182,7 +179,4 @@ const disabledFeatures = ({ runtime, environment }: FunctionSpec): string[] =>
         .map((name) => `--no-experimental-${name}`);
 
 /** If this process has a cache of compiled code, the function's thread uses it, too, and starts in half the time. */
-const compileCache = (): Record<string, string> => {
-  const { NODE_COMPILE_CACHE: folder } = process.env;
-  return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder };
-};
+const { NODE_COMPILE_CACHE } = process.env;

@@ -45,6 +45,11 @@ export const apiTypes = {
   },
 } as const satisfies ServedTypes;
 
+type Api = Resource<'AWS::ApiGatewayV2::Api'>;
+type Stage = Resource<'AWS::ApiGatewayV2::Stage'>;
+type Route = Resource<'AWS::ApiGatewayV2::Route'>;
+type IntegrationPart = Resource<'AWS::ApiGatewayV2::Integration'>;
+
 /** Reads the HTTP API of a template. `jwt` is as in `serve`. @throws Error if the template has none that can be served */
 export const readApi = (resources: Resources, jwt?: JwtIssuer): ApiSpec => {
   const api = firstOf(resources, 'AWS::ApiGatewayV2::Api', 'Add an HTTP API (in CDK: HttpApi).', (each) =>
@@ -98,7 +103,7 @@ const maxAgeRange = { min: -1, max: 86_400 };
 /**
  * Reads an API's CORS configuration: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-cors.html
  */
-const readCors = (api: Resource<'AWS::ApiGatewayV2::Api'>): CorsSpec | undefined => {
+const readCors = (api: Api): CorsSpec | undefined => {
   const configuration = api.get('CorsConfiguration');
   if (configuration === undefined) return undefined;
   const fields = api.fields('CorsConfiguration', configuration, [
@@ -137,10 +142,7 @@ const readCors = (api: Resource<'AWS::ApiGatewayV2::Api'>): CorsSpec | undefined
  * Reads the throttling settings of a stage. @returns a function that returns the throttle of a route key
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html
  */
-const readThrottles = (
-  stage: Resource<'AWS::ApiGatewayV2::Stage'>,
-  resources: Resources,
-): ((routeKey: string) => Throttle | undefined) => {
+const readThrottles = (stage: Stage, resources: Resources): ((routeKey: string) => Throttle | undefined) => {
   const defaults = readSettings(stage, 'DefaultRouteSettings', stage.get('DefaultRouteSettings') ?? {});
   const routeKeys = resources.ofType('AWS::ApiGatewayV2::Route').map((route) => route.text('RouteKey', ''));
   const ofRoutes = stage.fields('RouteSettings', stage.get('RouteSettings') ?? {}, routeKeys);
@@ -159,11 +161,7 @@ const readThrottles = (
  */
 const accountThrottle: Throttle = { rate: 10_000, burst: 5_000 };
 
-const readSettings = (
-  stage: Resource<'AWS::ApiGatewayV2::Stage'>,
-  path: string,
-  settings: unknown,
-): Partial<Throttle> => {
+const readSettings = (stage: Stage, path: string, settings: unknown): Partial<Throttle> => {
   const read = ['ThrottlingBurstLimit', 'ThrottlingRateLimit'] as const;
   const withoutEffect = 'DataTraceEnabled DetailedMetricsEnabled LoggingLevel';
   const { ThrottlingRateLimit: rate, ThrottlingBurstLimit: burst } = stage.fields(path, settings, read, withoutEffect);
@@ -181,26 +179,18 @@ type Integration = { target: Target; timeout: number };
  * @param throttleOf returns the throttle that the stage sets for a route key
  */
 const readRoutes = (
-  api: Resource<'AWS::ApiGatewayV2::Api'>,
+  api: Api,
   resources: Resources,
   throttleOf: (routeKey: string) => Throttle | undefined,
   jwt?: JwtIssuer,
 ): ApiSpec['routes'] => {
   const findTarget = targetFinder(resources);
-  const integrations = new Map(
-    resources.readAll(['AWS::ApiGatewayV2::Integration'], (each) => [
-      each.logicalId,
-      readIntegration(each, findTarget),
-    ]),
-  );
-  const authorizers = new Map(
-    resources.readAll(['AWS::ApiGatewayV2::Authorizer'], (each) => [
-      each.logicalId,
-      readAuthorizer(each, findTarget, jwt),
-    ]),
-  );
+  const byId = <T extends ServedType, Result>(type: T, readPart: (part: Resource<T>) => Result) =>
+    new Map(resources.readAll([type], (part): [string, Result] => [part.logicalId, readPart(part)]));
+  const integrations = byId('AWS::ApiGatewayV2::Integration', (each) => readIntegration(each, findTarget));
+  const authorizers = byId('AWS::ApiGatewayV2::Authorizer', (each) => readAuthorizer(each, findTarget, jwt));
 
-  const read = (route: Resource<'AWS::ApiGatewayV2::Route'>): RouteSpec => {
+  const read = (route: Route): RouteSpec => {
     const routeKey = readRouteKey(route);
     const target = route.text('Target');
     const logicalId = target.replace(/^integrations\//, '');
@@ -230,7 +220,7 @@ const routeKeys =
   /^(\$default|(ANY|DELETE|GET|HEAD|OPTIONS|PATCH|POST|PUT) \/((([^{}/\s]+|\{[\w.:-]+\})\/)*([^{}/\s]+|\{[\w.:-]+\+?\})?)?)$/;
 
 /** Reads a route's key: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-routes.html */
-const readRouteKey = (route: Resource<'AWS::ApiGatewayV2::Route'>): string => {
+const readRouteKey = (route: Route): string => {
   const routeKey = route.text('RouteKey');
   if (routeKeys.test(routeKey)) return routeKey;
   const form = '$default, or as METHOD /path, with parameters as whole segments: {name}, or {name+} at the end';
@@ -238,10 +228,7 @@ const readRouteKey = (route: Resource<'AWS::ApiGatewayV2::Route'>): string => {
 };
 
 /** Reads an integration: https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis-apiid-integrations.html */
-const readIntegration = (
-  integration: Resource<'AWS::ApiGatewayV2::Integration'>,
-  findTarget: FindTarget,
-): Integration => {
+const readIntegration = (integration: IntegrationPart, findTarget: FindTarget): Integration => {
   integration.mustBe('IntegrationType', ['AWS_PROXY'], 'Integrate a Lambda function (in CDK: HttpLambdaIntegration).');
   integration.mustBe('ConnectionType', ['INTERNET', undefined]);
   integration.mustBe('PayloadFormatVersion', ['2.0'], 'Set it to 2.0.');

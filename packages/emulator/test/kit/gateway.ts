@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import type { APIGatewayProxyEventV2, APIGatewayRequestAuthorizerEventV2 } from 'aws-lambda';
 import { type HttpApiOptions, httpApi } from '../../gateway/api.ts';
 import type { Invoke } from '../../gateway/invocation.ts';
+import type { Clock } from '../../gateway/routes.ts';
 import { type AccessLogEntry, gateway } from '../../gateway/server.ts';
 import type { Outcome } from '../../lambda/functions.ts';
 import type { ApiSpec, LambdaAuthorizerSpec, RouteSpec, Target } from '../../served-stack.ts';
@@ -49,7 +50,7 @@ export const asJson = (value: unknown): Outcome => ({ result: JSON.stringify(val
  */
 type Functions = { [name: string]: unknown; invoke?: (name: string) => Promise<Outcome>; begin?: Promise<void> };
 
-type Options = Partial<Parameters<typeof gateway>[0]> & HttpApiOptions;
+type Options = Partial<Parameters<typeof gateway>[0]> & HttpApiOptions & { clock?: Clock };
 
 /**
  * Starts a gateway that serves `api` until the test ends.
@@ -67,7 +68,7 @@ export const start = async (functions: Functions = {}, api: Partial<ApiSpec> = {
     events[name] ??= JSON.parse(JSON.stringify(event));
     return functions.invoke ? functions.invoke(name) : asJson(results[name]);
   };
-  const respond = httpApi({ account, routes: [route], ...api }, invoke, options);
+  const respond = httpApi({ account, routes: [route], ...api }, invoke, options, options.clock);
   const server = gateway({ respond, onRequest: (entry) => log.push(entry), ...options });
   return {
     port: await startServer(server),
