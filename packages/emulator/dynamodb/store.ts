@@ -135,9 +135,7 @@ const probeLimits = {
 const readCredentials = (): Credentials => {
   const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = process.env;
   const { AWS_SESSION_TOKEN: sessionToken } = process.env;
-  if (accessKeyId === undefined || secretAccessKey === undefined) {
-    return { accessKeyId: 'local', secretAccessKey: 'local' };
-  }
+  if (!accessKeyId || !secretAccessKey) return { accessKeyId: 'local', secretAccessKey: 'local' };
   return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
 };
 

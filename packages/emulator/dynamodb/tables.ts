@@ -16,11 +16,8 @@ import type { TableSpec } from '../served-stack.ts';
  */
 export const createTable = async (client: DynamoDBClient, table: TableSpec): Promise<void> => {
   const existing = await describe(client, table.TableName);
-  if (existing === undefined) {
-    await create(client, table);
-  } else {
-    mustMatch(existing, table);
-  }
+  if (existing === undefined) await create(client, table);
+  else mustMatch(existing, table);
   await waitUntilTableExists(
     { client, maxWaitTime: 10, minDelay: 0.02, maxDelay: 0.5 },
     { TableName: table.TableName },

@@ -22,10 +22,8 @@ export const makeInvoker =
     if (outcome === undefined) return undefined;
     log.push(...outcome.log);
     if ('result' in outcome) return outcome.result;
-    throw new Refused(
-      outcome.tooLarge ? responses.bodyTooLarge : responses.serverError,
-      `${target.functionName}: ${outcome.failure}`,
-    );
+    const response = outcome.tooLarge ? responses.bodyTooLarge : responses.serverError;
+    throw new Refused(response, `${target.functionName}: ${outcome.failure}`);
   };
 
 /**
@@ -46,11 +44,8 @@ const withTimeout = async <T>(start: (onStart: () => void) => Promise<T>, millis
  * @returns the function's response
  * @throws Refused if the function returns no valid response
  */
-export const integrate = async (
-  { target, timeout }: RouteSpec,
-  event: object,
-  invoke: Invoker,
-): Promise<HttpResponse> => {
+export const integrate = async (route: RouteSpec, event: object, invoke: Invoker): Promise<HttpResponse> => {
+  const { target, timeout } = route;
   const result = await invoke(target, event, timeout);
   if (result === undefined) throw new Refused(responses.unavailable, `${target.functionName}: no response in time`);
   const response = responseOf(result);

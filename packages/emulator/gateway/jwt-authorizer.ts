@@ -68,9 +68,8 @@ const loadKeys = async ({ issuer, jwks }: JwtAuthorizerSpec): Promise<jose.JWTVe
   if (jwks) return jose.createLocalJWKSet(jwks);
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const signal = AbortSignal.timeout(timeoutDuration);
-  const document: unknown = await (
-    await fetchOr('OIDC discovery endpoint communication error')(url, { signal })
-  ).json();
+  const response = await fetchOr('OIDC discovery endpoint communication error')(url, { signal });
+  const document: unknown = await response.json();
   const [keys, fetchKeys] = [isObject(document) && document['jwks_uri'], fetchOr('JWKS communication error')];
   return jose.createRemoteJWKSet(new URL(`${keys}`), { timeoutDuration, cacheMaxAge, [jose.customFetch]: fetchKeys });
 };

@@ -169,12 +169,9 @@ const commonLogTime = (time: Date): string => {
  * Returns the event's fields for the body. The content type alone decides whether `body` is text or base64; in text,
  * invalid UTF-8 becomes U+FFFD. AWS documents neither rule; two independent captures of the real gateway show both.
  */
-export const eventBody = (
-  bytes: Buffer,
-  contentType: string | undefined,
-): { body?: string; isBase64Encoded: boolean } => {
+export const eventBody = (bytes: Buffer, contentType = ''): { body?: string; isBase64Encoded: boolean } => {
   if (bytes.length === 0) return { isBase64Encoded: false };
-  const isText = textContentType.test(contentType ?? '');
+  const isText = textContentType.test(contentType);
   return { body: bytes.toString(isText ? 'utf8' : 'base64'), isBase64Encoded: !isText };
 };
 

@@ -301,13 +301,10 @@ class LambdaFunction {
   }
 }
 
-const waitLine = (functionName: string, milliseconds: number, instances: number): LogLine => ({
-  functionName,
-  level: 'WARN',
-  message:
-    `The event waited ${Math.ceil(milliseconds)} ms for one of ${instances} instances. ` +
-    'To have more, pass `maxInstances` to serve().',
-});
+const waitLine = (functionName: string, milliseconds: number, instances: number): LogLine => {
+  const wait = `The event waited ${Math.ceil(milliseconds)} ms for one of ${instances} instances.`;
+  return { functionName, level: 'WARN', message: `${wait} To have more, pass \`maxInstances\` to serve().` };
+};
 
 /**
  * The trace id in an event's headers, or a new trace id:

@@ -61,12 +61,8 @@ process.on('unhandledRejection', (reason) =>
 );
 // As on Lambda, an event fails if nothing is left to run and the handler's promise has not settled:
 // https://docs.aws.amazon.com/lambda/latest/dg/troubleshooting-invocation.html
-process.on('beforeExit', () =>
-  send({
-    kind: 'end',
-    reason: 'Runtime.NodeJsExit: The event loop is empty. This is usually due to a Promise that was never settled.',
-  }),
-);
+const emptyLoop = 'The event loop is empty. This is usually due to a Promise that was never settled.';
+process.on('beforeExit', () => send({ kind: 'end', reason: `Runtime.NodeJsExit: ${emptyLoop}` }));
 
 const { certificates, debug, layers, runtime } = workerData as RuntimeData;
 if (certificates.length > 0) tls.setDefaultCACertificates([...tls.getCACertificates('default'), ...certificates]);

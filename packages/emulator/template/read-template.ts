@@ -56,10 +56,7 @@ const refuseDuplicates = (resources: Resources): void => {
     ...resources.readAll(['AWS::Lambda::Function'], (fn) => ({ of: fn, what: `function name, ${functionName(fn)}` })),
     ...resources.readAll(['AWS::Lambda::Alias'], (alias) => ({ of: alias, what: `ARN, ${aliasArn(alias)}` })),
     ...resources.readAll(tables, (table) => ({ of: table, what: `table name, ${tableName(table)}` })),
-    ...resources.readAll(['AWS::ApiGatewayV2::Route'], (route) => ({
-      of: route,
-      what: `route, ${routePattern(route)}`,
-    })),
+    ...resources.readAll(['AWS::ApiGatewayV2::Route'], (each) => ({ of: each, what: `route, ${routePattern(each)}` })),
   ];
   for (const [what, [first, second]] of Map.groupBy(used, (each) => each.what)) {
     if (first && second)
