@@ -382,6 +382,11 @@ const byFile: Record<string, Row[]> = {
   ],
   'packages/emulator/lambda/functions.ts': [
     ['replaced !== each && (', 'before.size < 0 && (', 'A reload replaces a function by one that is broken.'],
+    [
+      'replaced ? replaced.isLoaded : this.#isWarm',
+      'this.#isWarm || replaced?.isLoaded',
+      'A function that could not be loaded stops each later reload.',
+    ],
     ['os.availableParallelism()', '100', 'Twenty functions that load at the same time make each other time out.'],
     [
       '...this.#spec.environment, ...environment',
@@ -553,9 +558,6 @@ const byFile: Record<string, Row[]> = {
       'A token has more scopes than asked for.',
     ],
   ],
-  'packages/emulator/command/main.ts': [
-    ['emulator.warmUp()', 'Promise.resolve()', 'The command does not say which function cannot be loaded.'],
-  ],
   'packages/emulator/template/cloud-assembly.ts': [
     ["type === 'cdk:cloud-assembly' &&", 'false &&', 'The command does not find a stack in a stage.'],
     ['/^\\d{12}$/.test(id) ? id :', '', "A role that names the stack's own account in an ARN allows nothing."],
@@ -644,6 +646,11 @@ const byFile: Record<string, Row[]> = {
     ['headers.host === host ?', 'headers.host ?', 'A website can point its name at the store, and call it.'],
   ],
   'packages/emulator/dynamodb/guard.ts': [
+    [
+      "decisions.find(({ decision }) => decision !== 'allowed')",
+      "decisions.slice(0, 1).find(({ decision }) => decision !== 'allowed')",
+      'A permissions boundary limits nothing.',
+    ],
     ['if (caller === undefined ||', 'if (!caller) return () => undefined;\n    if (', 'Anybody may use the store.'],
     [
       "caller === undefined || headers['x-amz-security-token'] !== caller.sessionToken",
@@ -658,11 +665,6 @@ const byFile: Record<string, Row[]> = {
   ],
   'packages/emulator/policy.ts': [
     ["if (effects.includes('Deny')) return 'explicitly denied';", '', 'An Allow wins over a Deny.'],
-    [
-      "decisions.find(({ decision }) => decision !== 'allowed')",
-      "decisions.slice(0, 1).find(({ decision }) => decision !== 'allowed')",
-      'A permissions boundary limits nothing.',
-    ],
   ],
   'packages/emulator/dynamodb/tables.ts': [
     [
