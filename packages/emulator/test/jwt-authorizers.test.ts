@@ -27,12 +27,8 @@ const valid = { iss: spec.issuer, aud: 'shop', exp: now + 1, iat: now, sub: 'ann
 const sign = (claims: Claims = {}, header: object = {}, key = privateKey): Promise<string> =>
   new SignJWT({ ...valid, ...claims }).setProtectedHeader({ alg: 'RS256', kid: 'one', ...header }).sign(key);
 
-const startWith = (changes: Partial<JwtAuthorizerSpec> = {}, scopes: string[] = []) =>
-  start(
-    {},
-    { routes: [{ ...openRoute('GET /orders'), authorizer: { ...spec, ...changes }, scopes }] },
-    { clock: () => now * 1000 },
-  );
+const startWith = (authorizer = spec, scopes: string[] = []) =>
+  start({}, { routes: [{ ...openRoute('GET /orders'), authorizer, scopes }] }, { clock: () => now * 1000 });
 
 /** Sends a token in an Authorization header. */
 const ask = async (port: number, token: string) => send(port, 'GET /orders', [`Authorization: ${token}`]);
@@ -63,7 +59,7 @@ describe('a JWT authorizer accepts a token', () => {
   });
 
   test('from a query parameter', async () => {
-    const { port } = await startWith({ identitySource: '$request.querystring.token' });
+    const { port } = await startWith({ ...spec, identitySource: '$request.querystring.token' });
     expect((await send(port, `GET /orders?token=${await sign()}`)).status).toBe(200);
   });
 });
@@ -123,7 +119,7 @@ describe('the scopes of a route', () => {
     [['read'], { scp: 'read' }, ['read']],
     [[], { scope: 'read' }, null],
   ])('%j accept a token with %j; the function gets the scopes %j', async (scopes, claims, passed) => {
-    const { port, event } = await startWith({}, scopes);
+    const { port, event } = await startWith(spec, scopes);
     expect((await ask(port, await sign(claims))).status).toBe(200);
     expect(event().requestContext).toMatchObject({ authorizer: { jwt: { scopes: passed } } });
   });
@@ -131,7 +127,7 @@ describe('the scopes of a route', () => {
   test.each<[claims: Claims]>([[{}], [{ scope: 'readonly' }], [{ scp: [] }], [{ scope: 7 }]])(
     'refuse a token with %j',
     async (claims) => {
-      const { port, called } = await startWith({}, ['read', 'write']);
+      const { port, called } = await startWith(spec, ['read', 'write']);
       expect(await ask(port, await sign(claims))).toMatchObject({
         status: 403,
         headers: { 'www-authenticate': 'Bearer scope="read write" error="insufficient_scope"' },
@@ -167,6 +163,8 @@ test('the function gets the claims as text', async () => {
 });
 
 describe('without jwks, a JWT authorizer', () => {
+  const { jwks: _, ...remote } = spec;
+
   /** Starts an issuer. Its responses are the elements of `documents`, one after another; undefined is a 500. */
   const startIssuer = async (path = '') => {
     const requests: string[] = [];
@@ -183,12 +181,7 @@ describe('without jwks, a JWT authorizer', () => {
 
   test.each(['', '/realm', '/realm/'])('fetches the keys of an issuer whose path is %j once', async (path) => {
     const { issuer, requests } = await startIssuer(path);
-    const { jwks: _, ...remote } = { ...spec, issuer };
-    const { port } = await start(
-      {},
-      { routes: [{ ...openRoute('GET /orders'), authorizer: remote }] },
-      { clock: () => now * 1000 },
-    );
+    const { port } = await startWith({ ...remote, issuer });
     for (const __ of [1, 2]) expect((await ask(port, await sign({ iss: issuer }))).status).toBe(200);
     expect(requests).toEqual([`${path.replace(/\/$/, '')}/.well-known/openid-configuration`, '/keys']);
   });
@@ -198,12 +191,7 @@ describe('without jwks, a JWT authorizer', () => {
     ['/keys', 'JWKS communication error'],
   ])('refuses every token while %s fails, in the words of AWS', async (url, description) => {
     const { issuer, failing } = await startIssuer();
-    const { jwks: _, ...remote } = { ...spec, issuer };
-    const { port, log } = await start(
-      {},
-      { routes: [{ ...openRoute('GET /orders'), authorizer: remote }] },
-      { clock: () => now * 1000 },
-    );
+    const { port, log } = await startWith({ ...remote, issuer });
     failing.add(url);
     expect(await ask(port, await sign({ iss: issuer }))).toMatchObject(invalid(description));
     expect(log[0]?.error).toMatch(new RegExp(`^JWT authorizer: ${description}: .`));

@@ -257,17 +257,6 @@ const roles: Row[] = [
     (change): Row => ['ShopRole', change, 'a Condition in its AssumeRolePolicyDocument decides whether Lambda may'],
   ),
   ['Shop', { VpcConfig: {} }, 'its VpcConfig is not supported: this machine is not in that network'],
-  [
-    'ShopRole',
-    { ManagedPolicyArns: ['arn:theirs'] },
-    'its managed policy arn:theirs is not supported: it is unknown here',
-  ],
-  [
-    'ShopRole',
-    { PermissionsBoundary: 'arn:theirs' },
-    'its PermissionsBoundary arn:theirs is not supported: it is unknown here',
-  ],
-  ['Shop', { Role: 'arn:theirs' }, 'its Role arn:theirs is not supported: its policies are not in the template'],
 ];
 
 const secondRoute = { ApiId: 'Api', RouteKey: 'GET /orders/{number}', Target: 'integrations/ShopIntegration' };
