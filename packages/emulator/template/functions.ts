@@ -173,7 +173,7 @@ const readLogLevel = (fn: FunctionResource): LogLevel | undefined => {
 const latest = '$LATEST';
 
 /**
- * Finds the function, version or alias that a resource wants to invoke. `uri` is its ARN, or a path that contains the ARN.
+ * Finds the function, version or alias that a resource wants to invoke. `uri` is its ARN, or a path that contains it.
  * @throws Refusal if the template has no such function, version or alias, if it is left out, or if API Gateway may not
  * invoke exactly that ARN: on AWS, every request would then get a 500
  */
