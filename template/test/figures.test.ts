@@ -89,3 +89,13 @@ test.skipIf(reasonToSkip()).each<[document: string, text: string, inText: unknow
   expect(read(document)).toContain(text);
   expect(inCode).toEqual(inText);
 });
+
+test.skipIf(reasonToSkip())(
+  'a million plants cost at most 3.80 dollars, and the service 8 a month without requests',
+  () => {
+    const sums = read('docs/cost.md').matchAll(/\*\*together\*\* \| \*\*([\d.]+)\*\*/g);
+    const [quiet, million] = [...sums].map(([, sum]) => Number(sum));
+    expect(million).toBeLessThanOrEqual(3.8);
+    expect(quiet).toBeLessThanOrEqual(8);
+  },
+);
