@@ -3,7 +3,7 @@ import { Command, type Option } from 'commander';
 
 /**
  * A command that people run with npm, which takes all options before a `--` for itself. The command reads those from
- * npm's environment. It refuses to run if npm could have changed or lost one.
+ * npm's environment. It refuses to run if it sees that one may have been changed or lost. docs/api.md says what npm hides.
  */
 export class NpmCommand extends Command {
   override createCommand(name?: string): NpmCommand {
@@ -28,10 +28,10 @@ export class NpmCommand extends Command {
     if (waiting && hasWord) waiting.value = words[0];
     const given = taken.map(({ option, value }) => `${option.long}=${value}`);
     const unsure = [...found.filter(({ isSure }) => !isSure).map(({ option }) => option.long), ...misspelt];
-    if (unsure.length === 0 && (!waiting || hasWord) && !args.some((each) => each.startsWith('-'))) {
-      const hidden = found.flatMap(({ option, npmDefault }) => (npmDefault ? `${option.long} ${npmDefault}` : []));
+    if (unsure.length === 0 && (!waiting || hasWord) && !args.some((each) => /^-./.test(each))) {
+      const hidden = found.filter(({ isHidden }) => isHidden).map(({ option }) => option.long);
       if (hidden.length > 0)
-        console.error(`npm hides ${hidden.join(', ')}: to give that, write -- before the options.`);
+        console.error(`npm may hide ${hidden.join(', ')}: to give that option, write -- before the options.`);
       return [...(waiting ? args.slice(0, -1) : args), ...given];
     }
 
@@ -48,7 +48,7 @@ export class NpmCommand extends Command {
 
 /**
  * Looks in npm's environment for a command's options. `isSure` means that an option was given with just that `value` or,
- * without a value, was not given (unless with `npmDefault`). `misspelt` has names of other options.
+ * without a value, was not given (unless it `isHidden`). `misspelt` has names of other options.
  */
 const findInNpm = (options: readonly Option[]) => {
   if (!options.some(({ long }) => variables().some((each) => each.startsWith(variableOf(long)))))
@@ -62,12 +62,13 @@ const findInNpm = (options: readonly Option[]) => {
     const variable = kept ?? variableOf(option.long);
     const text = process.env[variable];
     const value = text === own.get(variable) ? undefined : text;
-    // If npm has the option too, npm's default value, as in --tag latest, leaves no variable.
-    const npmDefault = value === undefined ? own.get(variable) : undefined;
+    // If npm has the option too, npm's default value, as in --tag latest, and a value it refuses leave no variable.
+    const isHidden = value === undefined && own.has(variable);
     const isKept = kept !== undefined || (value === undefined && own.has(variable));
     // --name and --Name share a variable.
     const isShared = options.some((other) => other !== option && variableOf(other.long) === variable);
-    return { option, variable, value, npmDefault, isSure: !isShared && isKept && /^.+$/.test(value ?? 'none') };
+    // --no-tag is `false`.
+    return { option, variable, value, isHidden, isSure: !isShared && isKept && /^(?!false$).+$/.test(value ?? 'none') };
   });
   const known = [...own.keys(), ...found.map(({ variable }) => variable)];
   const misspelt = variables().filter((each) => !known.includes(each));

@@ -51,7 +51,7 @@ export const bundleIn = (entry: string, { outputFiles: files = [] }: BuildResult
   return { code: code.contents, map: files.find(isMap)?.text };
 };
 
-/** Bundles entries in esbuild's own process, so that this process can do other work, such as loading CDK. */
+/** Bundles entries in esbuild's own process, so that this process can import the token issuer meanwhile. */
 export const prebuildBundles = async ({ debug = false, entries = listEntries() } = {}) => {
   const make = async (entry: string) => bundleIn(entry, await build(bundleOptions(entry, debug)));
   const bundles = await Promise.all(entries.map(async (entry) => [entry, await make(entry)] as const));

@@ -28,8 +28,8 @@ export const runScript = async (
   child.stderr?.on('data', (chunk) => (stderr += chunk));
   child.on('message', (sent) => (message = sent));
   void input?.then((given) => child.connected && child.send(given));
-  const [code] = await once(child, 'close');
-  if (code !== 0) throw new Error(shorten(stderr.trimEnd()) || `${script} ended with code ${code}`);
+  const [code, killedBy] = await once(child, 'close');
+  if (code !== 0) throw new Error(shorten(stderr.trimEnd()) || `${script} ended with ${killedBy ?? `code ${code}`}`);
   if (stderr !== '') console.error(printable(stderr.trimEnd()));
   return message;
 };
@@ -38,14 +38,19 @@ export const runScript = async (
 export const synthesize = async (
   synthesis: Synthesis | Promise<Synthesis>,
   signal: AbortSignal,
-): Promise<Synthesized> =>
-  (await runScript(['tools/start/synthesize.ts'], signal, Promise.resolve(synthesis))) as Synthesized;
+): Promise<Synthesized> => {
+  const synthesized = await runScript(['tools/start/synthesize.ts'], signal, Promise.resolve(synthesis));
+  if (synthesized === undefined) throw new Error('The synthesis ended early: does a file in infra/ call process.exit?');
+  return synthesized as Synthesized;
+};
 
 /** Matches what Node.js prints for an error whose message says all: the place, the code there, the error, a stack. */
-const evident = /^(?:file:\/\/)?(\/[^\n]+:\d+)\n.*?^(?:Syntax|Configuration)Error\b[^:\n]*(: [^\n]+)/ms;
+const evident = /^(?:file:\/\/)?(\/[^\n]+:\d+)\n.*?^(Syntax|Configuration)Error\b[^:\n]*: ([^\n]+)/ms;
 
 /** Makes one line, such as `infra/app.ts:7: Unexpected token`, of what Node.js prints for an evident error. */
 const shorten = (stderr: string): string => {
-  const [, place, message] = evident.exec(stderr) ?? [];
-  return place === undefined ? stderr : `${path.relative(root, place)}${message}`;
+  const [, place, kind, message = stderr] = evident.exec(stderr) ?? [];
+  // A setting is wrong where somebody has set it, not where it is read.
+  if (place === undefined || kind === 'Configuration') return message;
+  return `${path.relative(root, stderr.startsWith('file:') ? decodeURIComponent(place) : place)}: ${message}`;
 };

@@ -35,7 +35,7 @@ test.each([
   [['give', '--shoe', '9', '--hat=red'], { shoe: '9', hat: 'red' }],
   [['sell', '--shoe=9', '--hat=a b=c', '--place=-x'], { shoe: '9', hat: 'a b=c', place: '-x' }],
   [['sell', '--', '--shoe', '9', '--hat', 'true'], { shoe: '9', hat: 'true' }],
-  [['find', 'here', '--shoe=9'], { place: 'here', shoe: '9' }],
+  [['find', '-', '--shoe=9'], { place: '-', shoe: '9' }],
   [['name', '--tag', 'new'], { tag: 'new' }],
 ])('a command takes the options that npm has taken, if only one thing can be meant: %j', async (args, options) => {
   const { stdout, stderr } = await npmRun(args);
@@ -48,6 +48,7 @@ test.each([
   ['which argument is a value', ['find', 'here', '--shoe', '9'], 'find --shoe ...'],
   ['if the value is the text "true"', ['sell', '--shoe=true'], 'sell --shoe ...'],
   ['if it was null', ['sell', '--shoe=9', '--hat=null'], 'sell --shoe 9 --hat ...'],
+  ['if --no-hat is meant', ['sell', '--shoe=9', '--no-hat'], 'sell --shoe 9 --hat ...'],
   ['which of two is meant', ['sell', '--shoe=8', '--shoe=9'], 'sell --shoe ...'],
   ['if another is misspelt', ['sell', '--shoe=9', '--hta=red'], 'sell --shoe 9 [--hta ...]'],
   ['what belongs to those behind --', ['sell', '--shoe=9', '--', '--hat=red'], 'sell --shoe 9'],
@@ -58,8 +59,8 @@ test.each([
   expect(stderr).toContain(`Write -- before the options, as in: npm run -s shop -- ${example}\n`);
 });
 
-test('a command says which value npm hides, because that is the default of an option of npm', async () => {
-  const warning = 'npm hides --tag latest: to give that, write -- before the options.\n';
+test('a command says which option npm may hide, because npm has it, too', async () => {
+  const warning = 'npm may hide --tag: to give that option, write -- before the options.\n';
   expect(await npmRun(['label', '--shoe', '9'])).toEqual({ code: 0, stdout: '{"shoe":"9"}\n', stderr: warning });
   expect(await npmRun(['label', '--shoe=9', '--tag=a'])).toEqual({
     code: 0,
