@@ -50,7 +50,7 @@ const evident = /^(?:file:\/\/)?(\/[^\n]+:\d+)\n.*?^(Syntax|Configuration)Error\
 /** Makes one line, such as `infra/app.ts:7: Unexpected token`, of what Node.js prints for an evident error. */
 const shorten = (stderr: string): string => {
   const [, place, kind, message = stderr] = evident.exec(stderr) ?? [];
-  // A setting is wrong where somebody has set it, not where it is read.
+  // Whoever set a wrong value does not look for it in the file that reads it.
   if (place === undefined || kind === 'Configuration') return message;
   return `${path.relative(root, stderr.startsWith('file:') ? decodeURIComponent(place) : place)}: ${message}`;
 };
