@@ -496,7 +496,7 @@ const byFile: Record<string, Row[]> = {
   ],
   'tools/cli/npm-command.ts': [
     ['filter(({ value }) => value !== undefined)', 'slice(0, 0)', 'npm run token --stack=x prints a local token.'],
-    ["/^.+$/.test(value ?? 'none')", 'true', 'npm run token --stack= asks AWS for a stack without a name.'],
+    ["/^(?!false$).+$/.test(value ?? 'none')", 'true', 'npm run token --stack= asks AWS for a stack without a name.'],
     ['text === own.get(variable) ?', "text === '' ?", 'A setting in ~/.npmrc, such as scope, stops npm run token.'],
   ],
   'tools/cli/operation-options.ts': [
