@@ -7,6 +7,7 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { constants } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 type Fn = (...values: unknown[]) => unknown;
 
@@ -25,23 +26,28 @@ export const enterTaskRoot = (root: string): void => {
 };
 
 /** Classes, and functions that take no path, or one that is not relative to the working directory. */
-const withoutPath = /^([A-Z_]|close|f[cdstu]|glob|symlink|(read|write)v?(Sync)?$)/;
+const withoutPath = /^([A-Z_]|close|f[cdstu]|glob|(read|write)v?(Sync)?$)/;
 
 const writing =
   /^(appendFile|l?chmod|l?chown|l?utimes|mkdir|mkdtemp|rename|rm|rmdir|truncate|unlink|writeFile)(Sync)?$/;
 /** The functions whose second argument is a path, too: the one that they write. */
-const withTwoPaths = /^(copyFile|cp|link|rename)(Sync)?$/;
+const withTwoPaths = /^(copyFile|cp|link|rename|symlink)(Sync)?$/;
 
 /** Makes paths relative to the folder `root`, and refuses to write there. */
 const inFolder = (root: string, name: string, original: Fn, isAsync: boolean): Fn => {
   const isWriting = writing.test(name);
   const hasTwoPaths = withTwoPaths.test(name);
   const isOpening = /^open(Sync)?$/.test(name);
-  const resolve = (value: unknown) =>
-    typeof value === 'string' && !path.isAbsolute(value) ? path.join(root, value) : value;
-  const isInside = (value: unknown) => typeof value === 'string' && `${value}/`.startsWith(`${root}/`);
+  const isSymlink = name.startsWith('symlink');
+  const resolve = (value: unknown) => {
+    const text = value instanceof Uint8Array ? Buffer.from(value).toString() : value;
+    const file = text instanceof URL && text.protocol === 'file:' ? fileURLToPath(text) : text;
+    return typeof file === 'string' && !path.isAbsolute(file) ? path.join(root, file) : file;
+  };
+  const isInside = (value: unknown) => typeof value === 'string' && `${path.normalize(value)}/`.startsWith(`${root}/`);
   return (first, second, ...others) => {
-    const [file, target] = [resolve(first), hasTwoPaths ? resolve(second) : second];
+    // A symbolic link is relative to its own folder.
+    const [file, target] = [isSymlink ? first : resolve(first), hasTwoPaths ? resolve(second) : second];
     const written = isWriting || (isOpening && isForWriting(second)) ? [file] : [];
     const refused = [...written, ...(hasTwoPaths ? [target] : [])].find(isInside);
     if (refused === undefined) return original(file, target, ...others);

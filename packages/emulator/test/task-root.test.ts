@@ -56,7 +56,10 @@ test.each([
   }
 });
 
-const [esModule, commonJs] = ['export const handler = await (async () => () => 1)()', 'exports.handler = () => 1'];
+const [esModule, commonJs] = [
+  'export const handler = await (async () => async () => 1)()',
+  'exports.handler = async () => 1',
+];
 const syntaxError = expect.stringMatching(/^Runtime.UserCodeSyntaxError: SyntaxError: Unexpected token 'export'/);
 const detecting = { NODE_OPTIONS: '--experimental-detect-module' };
 test.each<
@@ -101,6 +104,7 @@ describe('the folder of a function', () => {
     "await text(fs.createReadStream('data.txt'))",
     "readFileSync(path.resolve('data.txt'), 'utf8')",
     "readFileSync(path.join(process.cwd(), 'data.txt'), 'utf8')",
+    "readFileSync(Buffer.from('data.txt'), 'utf8')",
     "existsSync('data.txt') && fs.statSync('.').isDirectory() && 'data'",
   ])('is the working directory of %s', async (expression) => {
     expect(await run(`return ${expression}`)).toBe('data');
@@ -115,6 +119,11 @@ describe('the folder of a function', () => {
     "await fs.promises.open('data.txt', 'a')",
     "fs.copyFileSync('data.txt', 'new.txt')",
     "fs.renameSync('data.txt', '/tmp/data.txt')",
+    "fs.symlinkSync('/tmp', 'new')",
+    "fs.writeFileSync(new URL('new.txt', import.meta.url), '')",
+    "await fs.promises.writeFile(new URL('new.txt', import.meta.url), '')",
+    "fs.writeFileSync(Buffer.from(import.meta.dirname + '/new.txt'), '')",
+    "fs.writeFileSync('/tmp/..' + import.meta.dirname + '/new.txt', '')",
   ])('is read-only for %s', async (statement) => {
     expect(await run(`${statement}; return 'written'`)).toBe('EROFS');
   });
