@@ -417,6 +417,10 @@ const byFile: Record<string, Row[]> = {
     ['process.setSourceMapsEnabled(true);', '', 'With --debug, stack traces have lines of the bundle.'],
     ['    endLine();\n    send', '    send', 'The lines of Powertools are in no log.'],
   ],
+  'packages/emulator/lambda/callbacks.ts': [
+    ['idle.then(() => result)', 'result', 'A response has less in it than on Lambda.'],
+    ['idle?.then(() => resolve(null))', '0', 'A handler that forgets its callback fails, but has no error on Lambda.'],
+  ],
   'packages/emulator/lambda/archives.ts': [
     ['if (outside !== undefined)', 'if (!files)', 'A zip file may replace any file of the user.'],
   ],
@@ -432,6 +436,7 @@ const byFile: Record<string, Row[]> = {
   'packages/emulator/lambda/task-root.ts': [
     ["code: 'EROFS'", "code: 'EACCES'", 'A function that writes to its folder gets another error than on Lambda.'],
     ['process.cwd = () => root;', '', 'A function looks for its files in the folder of the emulator.'],
+    ['path.normalize(value)', 'value', 'A function writes to its folder here, but fails on Lambda.'],
   ],
   'packages/emulator/lambda/suspend-timers.ts': [
     ['pauses.total() === total ||', 'true ||', 'As soon as a debugger resumes a function, the function times out.'],

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { FunctionSpec, Target } from '../served-stack.ts';
+import { isBeforeNode24 } from './callbacks.ts';
 import { errorText } from './reports.ts';
 import type { Invocation, RuntimeData, RuntimeMessage } from './runtime.ts';
 
@@ -172,11 +173,9 @@ const lambdaVariables = (spec: FunctionSpec, folder: string): Record<string, str
  * https://docs.aws.amazon.com/lambda/latest/dg/lambda-nodejs.html
  */
 const disabledFeatures = ({ runtime, environment }: FunctionSpec): string[] =>
-  Number(/\d+/.exec(runtime)) >= 24
-    ? []
-    : ['require-module', 'detect-module']
-        .filter((name) => !environment['NODE_OPTIONS']?.includes(`--experimental-${name}`))
-        .map((name) => `--no-experimental-${name}`);
+  ['require-module', 'detect-module']
+    .filter((name) => isBeforeNode24(runtime) && !environment['NODE_OPTIONS']?.includes(`--experimental-${name}`))
+    .map((name) => `--no-experimental-${name}`);
 
 /** If this process has a cache of compiled code, the function's thread uses it, too, and starts in half the time. */
 const { NODE_COMPILE_CACHE } = process.env;

@@ -2,20 +2,19 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { type Handler, isBeforeNode24 } from './callbacks.ts';
 import { RuntimeError } from './reports.ts';
 
-type Handler = (event: unknown, context: object) => unknown;
-
 /**
- * Loads the handler `name`, such as `index.handler` or `src/orders.create`, from a folder.
+ * Loads the handler `name`, such as `index.handler` or `src/orders.create`, from a folder. `runtime` is Lambda's name.
  * @throws RuntimeError, or the error that the module threw
  */
-export const loadHandler = async (folder: string, name: string): Promise<Handler> => {
+export const loadHandler = async (folder: string, name: string, runtime: string): Promise<Handler> => {
   const { file, exportName } = parse(name);
   const handler = findExport(await loadModule(path.resolve(folder, file)), exportName);
   if (!handler) throw new RuntimeError('HandlerNotFound', `${name} is undefined or not exported`);
   if (typeof handler !== 'function') throw new RuntimeError('HandlerNotFound', `${name} is not a function`);
-  if (handler.length >= 3)
+  if (handler.length >= 3 && !isBeforeNode24(runtime))
     throw new RuntimeError(
       'CallbackHandlerDeprecated',
       'Since Node.js 24, Lambda does not support handlers that take a callback (a third parameter). Use an async handler.',

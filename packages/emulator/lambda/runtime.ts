@@ -6,6 +6,7 @@ import { flushCompileCache } from 'node:module';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import tls from 'node:tls';
 import { parentPort, workerData } from 'node:worker_threads';
+import { isBeforeNode24, withCallback } from './callbacks.ts';
 import { loadHandler } from './load-handler.ts';
 import { limitModules } from './modules.ts';
 import { captureLog, errorText, logError, RuntimeError } from './reports.ts';
@@ -62,7 +63,8 @@ process.on('unhandledRejection', (reason) =>
 // As on Lambda, an event fails if nothing is left to run and the handler's promise has not settled:
 // https://docs.aws.amazon.com/lambda/latest/dg/troubleshooting-invocation.html
 const emptyLoop = 'The event loop is empty. This is usually due to a Promise that was never settled.';
-process.on('beforeExit', () => send({ kind: 'end', reason: `Runtime.NodeJsExit: ${emptyLoop}` }));
+let whenIdle = (): void => send({ kind: 'end', reason: `Runtime.NodeJsExit: ${emptyLoop}` });
+process.on('beforeExit', () => whenIdle());
 
 const { certificates, debug, layers, runtime } = workerData as RuntimeData;
 if (certificates.length > 0) tls.setDefaultCACertificates([...tls.getCACertificates('default'), ...certificates]);
@@ -103,7 +105,8 @@ const toJson = (result: unknown): string => {
 const taskRoot = env['LAMBDA_TASK_ROOT'] ?? '';
 limitModules(taskRoot, layers, runtime);
 enterTaskRoot(taskRoot);
-const handler = await loadHandler(taskRoot, env['_HANDLER'] ?? '').catch((error) => crash(error, 1));
+const loaded = await loadHandler(taskRoot, env['_HANDLER'] ?? '', runtime).catch((error) => crash(error, 1));
+const handler = loaded && isBeforeNode24(runtime) ? withCallback(loaded, (settle) => (whenIdle = settle)) : loaded;
 
 parentPort?.on('message', async (invocation: Invocation) => {
   const endsAt = performance.now() + invocation.timeout;

@@ -43,6 +43,32 @@ test("the context tells how much time is left until the time-out, which is the s
   expect(resultOf(await fn.invoke())).toBeCloseTo((2 * timeout) / 1000, -2);
 });
 
+test.each<[handler: string, outcome: object]>([
+  ['(event, context, callback) => setTimeout(callback, 1, null, 1)', { result: '1' }],
+  ["(event, context, callback) => callback(new Error('no'))", { failure: 'Error: no' }],
+  ['(event, context) => context.succeed(1)', { result: '1' }],
+  ["(event, context) => context.fail(new Error('no'))", { failure: 'Error: no' }],
+  ['function (event, context) { context.done(null, 1); arguments[2](null, 2) }', { result: '1' }],
+  ['async (event, context, callback) => callback(null, 1)', { result: '1' }],
+  ["() => { throw new Error('no') }", { failure: 'Error: no' }],
+  // As on Lambda, such a handler has returned before its result is there, so only a promise counts.
+  ['() => 1', { result: 'null' }],
+  ['() => Promise.resolve(1)', { result: '1' }],
+  // As on Lambda, the result waits until nothing is left to run, unless the handler says otherwise.
+  ['(event, _, callback) => { setTimeout(() => event.push(1), 1); callback(null, event) }', { result: '[1]' }],
+  [
+    '(event, context, callback) => { context.callbackWaitsForEmptyEventLoop = false; setInterval(() => {}); callback() }',
+    { result: 'null' },
+  ],
+])(
+  'under nodejs22.x, a handler may take a callback or use the methods of the context: %s',
+  async (handler, outcome) => {
+    const fn = await functionOf(`exports.handler = ${handler}`, { runtime: 'nodejs22.x' });
+    expect(await fn.invoke([])).toMatchObject(outcome);
+    expect(await fn.invoke([]), 'the next event').toMatchObject(outcome);
+  },
+);
+
 describe('the environment of a function', () => {
   test("has the function's variables and those that Lambda sets, but none of the variables of the emulator's process", async () => {
     vi.stubEnv('NODE_COMPILE_CACHE', await folderWith({}));
