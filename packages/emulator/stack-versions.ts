@@ -2,7 +2,7 @@ import type { Store } from './dynamodb/store.ts';
 import { type HttpApiOptions, httpApi, type Respond } from './gateway/api.ts';
 import { Archives } from './lambda/archives.ts';
 import { type FunctionOptions, Functions, type Outcome } from './lambda/functions.ts';
-import type { ServedStack } from './served-stack.ts';
+import type { FunctionSpec, ServedStack } from './served-stack.ts';
 
 /** One version of the stack: what its template says to serve, and how many requests the version is handling. */
 type Version = { stack: ServedStack; functions: Functions; respond: Respond; inProgress: number };
@@ -57,6 +57,7 @@ export class StackVersions {
   }
 
   async #add(stack: ServedStack): Promise<void> {
+    setTimeZone(stack.functions);
     await this.#store.createTables(stack.tables, stack.account);
     this.#mustBeOpen();
     const specs = stack.functions.map((spec) => ({
@@ -100,3 +101,16 @@ export class StackVersions {
     if (this.#isClosed) throw new Error('The stack was closed while a new version of it was loaded.');
   }
 }
+
+/**
+ * Sets the time zone of this process, which the threads of functions share. On Lambda, it is UTC unless a function sets
+ * TZ: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
+ * @throws Error if the functions have different ones
+ */
+const setTimeZone = (functions: FunctionSpec[]): void => {
+  const zones = Map.groupBy(functions, ({ environment: { TZ = 'UTC' } }) => TZ.replace(/^:/, ''));
+  const all = [...zones].map(([zone, users]) => `${zone} (${users.map(({ name }) => name).join(', ')})`).join(', ');
+  const advice = 'Set one TZ for all by the option `environment`.';
+  if (zones.size > 1) throw new Error(`The functions have different time zones, but share one here: ${all}. ${advice}`);
+  process.env['TZ'] = [...zones.keys()][0] ?? 'UTC';
+};

@@ -619,6 +619,7 @@ const byFile: Record<string, Row[]> = {
     ['error === args[0] && !isInvalid(error)', 'false', 'The emulator goes on although its disk is full.'],
   ],
   'packages/emulator/stack-versions.ts': [
+    ["process.env['TZ'] =", "process.env['ZONE'] =", 'A function has the time zone of the user, but UTC on Lambda.'],
     [
       'if (replaced?.inProgress === 0)',
       'if (replaced)',

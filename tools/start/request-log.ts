@@ -59,13 +59,16 @@ export class RequestLog {
 
 type Output = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
 
+/** Keeps the user's time zone: serving a stack changes that of this process. */
+const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
+
 /**
  * Describes a request in one row, with the reason for anything but a success. On a terminal, the row has columns, is no
  * wider than the terminal, and has colours unless NO_COLOR is set. Below it follows what it does not say: what else the
  * functions logged, and the stack traces of faults.
  */
 export const accessLine = (entry: AccessLogEntry, output: Output = process.stdout): string => {
-  const time = new Date(entry.time).toTimeString().slice(0, 8);
+  const time = clock.format(new Date(entry.time));
   const isShown = (line: LogLine): boolean => !isInRow(line, entry);
   const below = entry.log.filter((line) => isShown(line) || line.level === 'ERROR');
   return [row({ ...entry, time }, output), ...linesBelow(below, { isShown })].join('\n');

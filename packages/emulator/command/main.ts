@@ -78,9 +78,12 @@ const announce = (emulator: Emulator): void => {
   for (const { resource, reason } of leftOut) say(`  left out: ${resource}, because ${reason}`);
 };
 
+/** Keeps the user's time zone: serving a stack changes that of this process. */
+const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
+
 /** Describes a request in one line. Below it, indented, are the lines that its functions have logged. */
 const describe = ({ time, method, path, status, milliseconds, error, log }: AccessLogEntry): string => {
-  const row = `${new Date(time).toTimeString().slice(0, 8)} ${method} ${path} ${status} ${Math.round(milliseconds)} ms`;
+  const row = `${clock.format(new Date(time))} ${method} ${path} ${status} ${Math.round(milliseconds)} ms`;
   return [`${row}${error ? ` (${error})` : ''}`, ...log.map(textOf)].join('\n').replaceAll('\n', '\n    ');
 };
 

@@ -165,7 +165,7 @@ const lambdaVariables = (spec: FunctionSpec, folder: string): Record<string, str
   AWS_LAMBDA_LOG_STREAM_NAME: `${new Date().toISOString().slice(0, 10).replaceAll('-', '/')}/[$LATEST]${randomBytes(16).toString('hex')}`,
   AWS_REGION: spec.account.region,
   LAMBDA_TASK_ROOT: path.resolve(folder),
-  TZ: ':UTC',
+  TZ: spec.environment['TZ'] ?? ':UTC',
 });
 
 /**

@@ -21,7 +21,7 @@ const synthesize = async (folder: string, greeting: string, { hasQueue = false }
   // A separate folder, because the CDK stages a folder only once in a process.
   const code = path.join(folder, 'code', greeting);
   await mkdir(code, { recursive: true });
-  const handler = `async ({ pathParameters: { name } }) => (console.log('asked', name), { statusCode: 200, body: \`${greeting} \${name}\` })`;
+  const handler = `async ({ pathParameters: { name } }) => (console.log('asked', name, new Date(0).getHours()), { statusCode: 200, body: \`${greeting} \${name}\` })`;
   await writeFile(path.join(code, 'index.js'), `exports.handler = ${handler};`);
   await rm(path.join(folder, 'cdk.out'), { recursive: true, force: true });
   const app = new App({ outdir: path.join(folder, 'cdk.out'), builtinCloudFormationValidation: false });
@@ -42,7 +42,8 @@ const synthesize = async (folder: string, greeting: string, { hasQueue = false }
 test('the command serves a stack of a stage, prints requests, serves changes, keeps a stack that it can serve, and stops', async () => {
   const folder = await temporaryFolder();
   await synthesize(folder, 'Hello');
-  const child = spawn(process.execPath, [command, '--stack', 'Prod/Api', '--port', '0', '--watch'], { cwd: folder });
+  const options = { cwd: folder, env: { ...process.env, TZ: 'Asia/Tokyo' } };
+  const child = spawn(process.execPath, [command, '--stack', 'Prod/Api', '--port', '0', '--watch'], options);
   onTestFinished(() => void child.kill('SIGKILL'));
   const printed: string[] = [];
   for (const output of [child.stdout, child.stderr]) output.on('data', (chunk) => void printed.push(String(chunk)));
@@ -54,7 +55,7 @@ test('the command serves a stack of a stage, prints requests, serves changes, ke
   await see(/^The function Broken .* cannot be loaded: Runtime\.ImportModuleError/m);
   const ask = async () => (await fetch(`${url}/hello/Ann`)).text();
   expect(await ask()).toBe('Hello Ann');
-  await see(/^\d\d:\d\d:\d\d GET \/hello\/Ann 200 \d+ ms\n {4}Hello INFO asked Ann$/m);
+  await see(/^\d\d:\d\d:\d\d GET \/hello\/Ann 200 \d+ ms\n {4}Hello INFO asked Ann 0$/m);
 
   await synthesize(folder, 'Never', { hasQueue: true });
   await see(/^The changed stack cannot be served, so the previous one still is: .*Jobs.*AWS::SQS::Queue/m);

@@ -95,6 +95,11 @@ describe('the environment of a function', () => {
     });
   });
 
+  test('has the TZ of the function, if it sets one', async () => {
+    const environment = { TZ: 'Asia/Tokyo' };
+    expect(await returned('exports.handler = async () => process.env.TZ', { environment })).toBe('Asia/Tokyo');
+  });
+
   test('has no AWS_LAMBDA_LOG_LEVEL if the log format is Text, so that a logger follows its own setting', async () => {
     const code = 'exports.handler = async () => [process.env.AWS_LAMBDA_LOG_FORMAT, process.env.AWS_LAMBDA_LOG_LEVEL]';
     expect(await returned(code, { logLevel: undefined })).toEqual(['Text', null]);

@@ -34,6 +34,15 @@ test.each([
   await expect(serve({ ...options, ...change } as unknown as ServeOptions)).rejects.toThrow(message);
 });
 
+test('serve rejects functions with different time zones, because the threads of a process share one', async () => {
+  const folder = await temporaryFolder();
+  const stack = await smallStack(folder, { functions: { One: returning('one'), Two: returning('two') } });
+  const serving = (TZ: string) =>
+    serve({ ...stack, store: { folder: `${folder}/data` }, environment: { Two: { TZ } } });
+  await expect(serving('Asia/Tokyo')).rejects.toThrow('UTC (One), Asia/Tokyo (Two)');
+  await (await serving(':UTC')).close();
+});
+
 test('serve rejects a port that is in use, names the port in the error, and stops what was already started', async () => {
   const port = await startServer(createServer());
   const { options } = await prepare();
