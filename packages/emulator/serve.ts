@@ -60,7 +60,7 @@ export type Emulator = {
   /** Invokes a function by its name, without the gateway. */
   invoke: (functionName: string, event: unknown) => Promise<Outcome>;
   /**
-   * Loads the functions that are not loaded yet. Otherwise, its first request loads a function. Rejects with a line for
+   * Loads the functions that are not loaded yet. Otherwise, its first request loads a function. Rejects with the log of
    * each function that cannot be loaded; their requests fail, and the others are served.
    */
   warmUp: () => Promise<void>;

@@ -387,6 +387,7 @@ const byFile: Record<string, Row[]> = {
       'this.#isWarm || replaced?.isLoaded',
       'A function that could not be loaded stops each later reload.',
     ],
+    [', ...instance.takeLog().map(textOf)', '', 'After a change, a function cannot be loaded, and nothing says where.'],
     ['os.availableParallelism()', '100', 'Twenty functions that load at the same time make each other time out.'],
     [
       '...this.#spec.environment, ...environment',

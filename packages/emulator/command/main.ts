@@ -2,7 +2,8 @@
 import { existsSync, watchFile } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { Command } from 'commander';
-import { type AccessLogEntry, type Emulator, type LogLine, serve } from '../serve.ts';
+import { textOf } from '../lambda/reports.ts';
+import { type AccessLogEntry, type Emulator, serve } from '../serve.ts';
 import { manifestOf, readJson, readStacks } from '../template/cloud-assembly.ts';
 
 const command = new Command('http-api-emulator')
@@ -85,9 +86,4 @@ const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 const describe = ({ time, method, path, status, milliseconds, error, log }: AccessLogEntry): string => {
   const row = `${clock.format(new Date(time))} ${method} ${path} ${status} ${Math.round(milliseconds)} ms`;
   return [`${row}${error ? ` (${error})` : ''}`, ...log.map(textOf)].join('\n').replaceAll('\n', '\n    ');
-};
-
-const textOf = ({ functionName, level, message, stackTrace = [] }: LogLine): string => {
-  const text = typeof message === 'string' ? message : JSON.stringify(message);
-  return [`${functionName} ${level} ${text}`, ...stackTrace].join('\n');
 };

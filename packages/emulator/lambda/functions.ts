@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type FunctionSpec, functionArn, type Target } from '../served-stack.ts';
 import { Archives } from './archives.ts';
 import { Instance, type LogLine, type Outcome, payloadLimit } from './instance.ts';
+import { textOf } from './reports.ts';
 
 export type { LogLine, Outcome } from './instance.ts';
 
@@ -198,11 +199,9 @@ class LambdaFunction {
   async warmUp(): Promise<void> {
     if (this.isLoaded) return;
     const instance = await this.#acquire();
-    const failure = await instance.loaded;
-    this.#release(instance);
     const { name, handler, folder } = this.#spec;
-    if (failure !== undefined)
-      throw new Error(`The function ${name} (handler ${handler} in ${folder}) cannot be loaded: ${failure}`);
+    const loaded = mustLoad(instance, `The function ${name} (handler ${handler} in ${folder})`);
+    await loaded.finally(() => this.#release(instance));
   }
 
   /**
@@ -226,9 +225,7 @@ class LambdaFunction {
     const spec = { ...this.#spec, environment: { ...this.#spec.environment, ...environment } };
     await this.#turn(folder);
     const instance = this.#start(folder, spec);
-    const failure = await instance.loaded;
-    if (failure !== undefined)
-      throw new Error(`The new code of the function ${this.#spec.name} cannot be loaded: ${failure}`);
+    await mustLoad(instance, `The new code of the function ${this.#spec.name}`);
     const replaced = this.#idle;
     this.#spec = spec;
     this.#folder = folder;
@@ -300,6 +297,12 @@ class LambdaFunction {
     this.#lateLog.push(...instance.takeLog());
   }
 }
+
+const mustLoad = async (instance: Instance, what: string): Promise<void> => {
+  const failure = await instance.loaded;
+  if (failure === undefined) return;
+  throw new Error([`${what} cannot be loaded: ${failure}`, ...instance.takeLog().map(textOf)].join('\n'));
+};
 
 const waitLine = (functionName: string, milliseconds: number, instances: number): LogLine => {
   const wait = `The event waited ${Math.ceil(milliseconds)} ms for one of ${instances} instances.`;

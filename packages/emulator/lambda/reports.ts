@@ -5,6 +5,7 @@
  */
 import { format } from 'node:util';
 import { type LogLevel, logLevels } from '../served-stack.ts';
+import type { LogLine } from './instance.ts';
 
 /**
  * Makes the methods of `console`, of which Lambda adds `fatal`, pass each log record to `send` as JSON text, and drop
@@ -91,3 +92,12 @@ export class RuntimeError extends Error {
 /** Describes a thrown value by its errorType and errorMessage, as Lambda does: `number: 7` if a function throws 7. */
 export const errorText = (thrown: unknown): string =>
   thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : `${typeof thrown}: ${String(thrown)}`;
+
+/** A line of the log as text. The stack traces of its errors follow it. */
+export const textOf = ({ functionName, level, message, stackTrace = [] }: LogLine): string => {
+  const below = [...stackTrace];
+  const withoutStack = (name: string, value: unknown) =>
+    name === 'stackTrace' && Array.isArray(value) ? void below.push(...value) : value;
+  const text = typeof message === 'string' ? message : JSON.stringify(message, withoutStack);
+  return [`${functionName} ${level} ${text}`, ...below].join('\n');
+};

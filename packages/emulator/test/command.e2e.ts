@@ -21,8 +21,9 @@ const synthesize = async (folder: string, greeting: string, { hasQueue = false }
   // A separate folder, because the CDK stages a folder only once in a process.
   const code = path.join(folder, 'code', greeting);
   await mkdir(code, { recursive: true });
-  const handler = `async ({ pathParameters: { name } }) => (console.log('asked', name, new Date(0).getHours()), { statusCode: 200, body: \`${greeting} \${name}\` })`;
+  const handler = `async ({ pathParameters: { name } }) => (console.log('asked', name, new Date(0).getHours()), console.error(new Error('late')), { statusCode: 200, body: \`${greeting} \${name}\` })`;
   await writeFile(path.join(code, 'index.js'), `exports.handler = ${handler};`);
+  await writeFile(path.join(code, 'broken.js'), "throw new Error('no setting');");
   await rm(path.join(folder, 'cdk.out'), { recursive: true, force: true });
   const app = new App({ outdir: path.join(folder, 'cdk.out'), builtinCloudFormationValidation: false });
   new Stack(app, 'Other');
@@ -31,7 +32,7 @@ const synthesize = async (folder: string, greeting: string, { hasQueue = false }
   new TableV2(stack, 'Visits', { partitionKey, tableName: 'Visits' });
   if (hasQueue) new Queue(stack, 'Jobs');
   const properties = { runtime: Runtime.NODEJS_24_X, handler: 'index.handler', code: Code.fromAsset(code) };
-  new LambdaFunction(stack, 'Broken', { ...properties, functionName: 'Broken', handler: 'missing.handler' });
+  new LambdaFunction(stack, 'Broken', { ...properties, functionName: 'Broken', handler: 'broken.handler' });
   new LogGroup(stack, 'Logs');
   const hello = new LambdaFunction(stack, 'Hello', { ...properties, functionName: 'Hello' });
   const api = new HttpApi(stack, 'HttpApi');
@@ -52,10 +53,14 @@ test('the command serves a stack of a stage, prints requests, serves changes, ke
   const [, url] = await see(/^Serving at (\S+) \(store: dynalite, data in \.http-api-emulator\):$/m);
   await see(/^ {2}routes: ANY \/hello\/\{name\}\n {2}functions: Broken, Hello\n {2}tables: Visits$/m);
   await see(/^ {2}without effect: Logs\w+ \(AWS::Logs::LogGroup\)$/m);
-  await see(/^The function Broken .* cannot be loaded: Runtime\.ImportModuleError/m);
+  await see(
+    /^The function Broken .* cannot be loaded: Error: no setting\nBroken ERROR .*\n.*\n {4}at .*broken\.js:1:7/m,
+  );
   const ask = async () => (await fetch(`${url}/hello/Ann`)).text();
   expect(await ask()).toBe('Hello Ann');
-  await see(/^\d\d:\d\d:\d\d GET \/hello\/Ann 200 \d+ ms\n {4}Hello INFO asked Ann 0$/m);
+  await see(
+    /^\d\d:\d\d:\d\d GET \/hello\/Ann 200 \d+ ms\n {4}Hello INFO asked Ann 0\n {4}Hello ERROR .*late"}\n {4}Error: late\n {8}at .*index\.js/m,
+  );
 
   await synthesize(folder, 'Never', { hasQueue: true });
   await see(/^The changed stack cannot be served, so the previous one still is: .*Jobs.*AWS::SQS::Queue/m);

@@ -194,7 +194,9 @@ describe('swap()', () => {
 
   test('rejects new code that cannot be loaded, and keeps the old code', async () => {
     const fn = await functionOf(returning('old'));
-    await expect(fn.swap(await folderOf("throw new Error('no table')"))).rejects.toThrow('no table');
+    await expect(fn.swap(await folderOf("throw new Error('no table')"))).rejects.toThrow(
+      /: Error: no table\nFn ERROR .*index\.js/s,
+    );
     expect(resultOf(await fn.invoke())).toBe('old');
   });
 

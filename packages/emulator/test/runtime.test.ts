@@ -158,8 +158,8 @@ describe('the handler', () => {
   });
 
   test.each([
-    ['with a syntax error in CommonJS', 'index.js', `${commonJs};\nconst = 2;`, /index\.js:2\)$/],
-    ['with a syntax error in an ES module', 'index.mjs', 'export const = 2;', /index\.mjs\)$/],
+    ['with a syntax error in CommonJS', 'index.js', `${commonJs};\nconst = 2;`, /index\.js:2\)$/m],
+    ['with a syntax error in an ES module', 'index.mjs', 'export const = 2;', /index\.mjs\)$/m],
   ])('%s cannot be loaded, and the message helps', async (_, file, code, message) => {
     await expect((await functionOf({ [file]: code })).functions.warmUp()).rejects.toThrow(message);
   });

@@ -263,7 +263,9 @@ test('a function is loaded by its first request, and one that cannot be loaded s
       { level: 'ERROR', message: { stackTrace: expect.arrayContaining([expect.stringContaining('index.js:1:7')]) } },
     ],
   });
-  await expect(emulator.warmUp()).rejects.toThrow(/^The function Bad .* cannot be loaded: Error: no setting$/);
+  await expect(emulator.warmUp()).rejects.toThrow(
+    /^The function Bad .* cannot be loaded: Error: no setting\nBad ERROR .*index\.js:1:7/s,
+  );
 });
 
 test('reload loads what replaces a loaded function and, after warmUp, new functions too, but nothing that is unchanged', async () => {
