@@ -59,7 +59,7 @@ export class StackVersions {
   async #add(stack: ServedStack): Promise<void> {
     setTimeZone(stack.functions);
     await this.#store.createTables(stack.tables, stack.account);
-    this.#mustBeOpen();
+    if (this.#isClosed) throw new Error('The stack was closed while a new version of it was loaded.');
     const specs = stack.functions.map((spec) => ({
       ...spec,
       environment: { ...this.#store.environmentOf(spec), ...spec.environment },
@@ -70,7 +70,6 @@ export class StackVersions {
     this.#open.add(version);
     try {
       await functions.warmUpReplacements();
-      this.#mustBeOpen();
     } catch (error) {
       await this.#end(version);
       throw error;
@@ -96,10 +95,6 @@ export class StackVersions {
     this.#open.delete(version);
     await version.functions.close([...this.#open].map(({ functions }) => functions));
   }
-
-  #mustBeOpen(): void {
-    if (this.#isClosed) throw new Error('The stack was closed while a new version of it was loaded.');
-  }
 }
 
 /**
@@ -110,7 +105,6 @@ export class StackVersions {
 const setTimeZone = (functions: FunctionSpec[]): void => {
   const zones = Map.groupBy(functions, ({ environment: { TZ = 'UTC' } }) => TZ.replace(/^:/, ''));
   const all = [...zones].map(([zone, users]) => `${zone} (${users.map(({ name }) => name).join(', ')})`).join(', ');
-  const advice = 'Set one TZ for all by the option `environment`.';
-  if (zones.size > 1) throw new Error(`The functions have different time zones, but share one here: ${all}. ${advice}`);
+  if (zones.size > 1) throw new Error(`Functions share a time zone here, but have ${all}. Set one by \`environment\`.`);
   process.env['TZ'] = [...zones.keys()][0] ?? 'UTC';
 };

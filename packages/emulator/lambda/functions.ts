@@ -62,7 +62,7 @@ export class Functions {
   }
 
   /**
-   * Loads each function that has not been loaded yet; otherwise, its first event loads it. @throws Error with a line for
+   * Loads each function that has not been loaded yet; otherwise, its first event loads it. @throws Error with the log of
    * each function that cannot be loaded
    */
   async warmUp(): Promise<void> {
@@ -226,12 +226,11 @@ class LambdaFunction {
     await this.#turn(folder);
     const instance = this.#start(folder, spec);
     await mustLoad(instance, `The new code of the function ${this.#spec.name}`);
-    const replaced = this.#idle;
+    for (const old of this.#idle) void old.stop();
     this.#spec = spec;
     this.#folder = folder;
     this.#current = new Set([instance]);
     this.#idle = [instance];
-    for (const old of replaced) void old.stop();
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
@@ -244,8 +243,7 @@ class LambdaFunction {
     this.#mustBeOpen();
     for (const each of [folder, ...this.#spec.layers]) this.#shared.archives.folderOf(each);
     await this.#shared.loading.take();
-    if (!this.#isClosed) return;
-    this.#shared.loading.giveBack();
+    if (this.#isClosed) this.#shared.loading.giveBack();
     this.#mustBeOpen();
   }
 
@@ -306,7 +304,7 @@ const mustLoad = async (instance: Instance, what: string): Promise<void> => {
 
 const waitLine = (functionName: string, milliseconds: number, instances: number): LogLine => {
   const wait = `The event waited ${Math.ceil(milliseconds)} ms for one of ${instances} instances.`;
-  return { functionName, level: 'WARN', message: `${wait} To have more, pass \`maxInstances\` to serve().` };
+  return { functionName, level: 'WARN', message: `${wait} To have more, set the option \`maxInstances\`.` };
 };
 
 /**
@@ -314,8 +312,7 @@ const waitLine = (functionName: string, milliseconds: number, instances: number)
  * https://docs.aws.amazon.com/xray/latest/devguide/xray-concepts.html
  */
 const traceIdOf = (event: unknown): string => {
-  const { headers } = (event ?? {}) as { headers?: Record<string, unknown> };
-  const given = headers?.['x-amzn-trace-id'];
+  const given: unknown = Object(Object(event).headers)['x-amzn-trace-id'];
   if (typeof given === 'string' && given !== '') return given;
   const seconds = Math.floor(Date.now() / 1000).toString(16);
   return `Root=1-${seconds}-${randomHex(24)};Parent=${randomHex(16)};Sampled=0`;

@@ -57,7 +57,7 @@ export class Instance {
   /** Resolves to undefined once the function is loaded, or to the reason why the function cannot be loaded. */
   readonly loaded = this.#loading.promise;
   #settle: (answer: Answer) => void = () => {};
-  #log: LogLine[] = [];
+  readonly #log: LogLine[] = [];
   /** Why the instance ended; undefined until then. */
   #ended?: string;
 
@@ -104,9 +104,7 @@ export class Instance {
 
   /** Returns the lines that the function has logged since the last call of this method. */
   takeLog(): LogLine[] {
-    const log = this.#log;
-    this.#log = [];
-    return log;
+    return this.#log.splice(0);
   }
 
   async stop(): Promise<void> {

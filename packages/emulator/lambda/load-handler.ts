@@ -15,10 +15,7 @@ export const loadHandler = async (folder: string, name: string, runtime: string)
   if (!handler) throw new RuntimeError('HandlerNotFound', `${name} is undefined or not exported`);
   if (typeof handler !== 'function') throw new RuntimeError('HandlerNotFound', `${name} is not a function`);
   if (handler.length >= 3 && !isBeforeNode24(runtime))
-    throw new RuntimeError(
-      'CallbackHandlerDeprecated',
-      'Since Node.js 24, Lambda does not support handlers that take a callback (a third parameter). Use an async handler.',
-    );
+    throw new RuntimeError('CallbackHandlerDeprecated', 'From nodejs24.x on, use an async handler, not a callback.');
   return handler as Handler;
 };
 
@@ -43,17 +40,13 @@ const loadModule = async (file: string): Promise<unknown> => {
       const [place] = error.stack?.match(/^\/.*:\d+$/m) ?? [found];
       throw Object.assign(new RuntimeError('UserCodeSyntaxError', `${error} (${place})`), { stack: error.stack });
     }
-    if (error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND')
-      throw new RuntimeError('ImportModuleError', String(error));
+    if (Object(error).code === 'MODULE_NOT_FOUND') throw new RuntimeError('ImportModuleError', String(error));
     throw error;
   }
 };
 
 /** Finds an export, or a field of the default export, by its name. `name` may be a path such as `orders.create`. */
 const findExport = (module: unknown, name: string): unknown => {
-  const findIn = (from: unknown): unknown =>
-    name.split('.').reduce((value, key) => (isObject(value) ? value[key] : undefined), from);
-  return findIn(module) ?? (isObject(module) ? findIn(module['default']) : undefined);
+  const findIn = (from: unknown): unknown => name.split('.').reduce((value, key) => Object(value)[key], from);
+  return findIn(module) ?? findIn(Object(module).default);
 };
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;

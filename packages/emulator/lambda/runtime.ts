@@ -70,18 +70,10 @@ const { certificates, debug, layers, runtime } = workerData as RuntimeData;
 if (certificates.length > 0) tls.setDefaultCACertificates([...tls.getCACertificates('default'), ...certificates]);
 
 if (debug) {
-  const { suspendTimers } = await import('./suspend-timers.ts');
-  suspendTimers();
+  (await import('./suspend-timers.ts')).suspendTimers();
   // If the code has source maps for the debugger, use them for stack traces, too, so that the traces name source lines.
   process.setSourceMapsEnabled(true);
 }
-
-const instanceContext = {
-  functionName: env['AWS_LAMBDA_FUNCTION_NAME'],
-  memoryLimitInMB: env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'],
-  logGroupName: env['AWS_LAMBDA_LOG_GROUP_NAME'],
-  logStreamName: env['AWS_LAMBDA_LOG_STREAM_NAME'],
-};
 
 /** The context object that a handler gets: https://docs.aws.amazon.com/lambda/latest/dg/nodejs-context.html */
 const contextOf = ({ requestId, arn, version, traceId }: Invocation, endsAt: number): object => ({
@@ -90,7 +82,10 @@ const contextOf = ({ requestId, arn, version, traceId }: Invocation, endsAt: num
   xRayTraceId: traceId,
   getRemainingTimeInMillis: () => Math.floor(endsAt - performance.now()),
   functionVersion: version,
-  ...instanceContext,
+  functionName: env['AWS_LAMBDA_FUNCTION_NAME'],
+  memoryLimitInMB: env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'],
+  logGroupName: env['AWS_LAMBDA_LOG_GROUP_NAME'],
+  logStreamName: env['AWS_LAMBDA_LOG_STREAM_NAME'],
 });
 
 /** Converts a handler's result to JSON. As on Lambda, undefined becomes null. */

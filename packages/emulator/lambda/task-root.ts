@@ -29,30 +29,27 @@ export const enterTaskRoot = (root: string): void => {
 const withoutPath = /^([A-Z_]|close|f[cdstu]|glob|(read|write)v?(Sync)?$)/;
 
 const writing =
-  /^(appendFile|l?chmod|l?chown|l?utimes|mkdir|mkdtemp|rename|rm|rmdir|truncate|unlink|writeFile)(Sync)?$/;
+  /^(appendFile|l?chmod|l?chown|l?utimes|mkdir|mkdtemp|rename|rm|rmdir|symlink|truncate|unlink|writeFile)(Sync)?$/;
 /** The functions whose second argument is a path, too: the one that they write. */
 const withTwoPaths = /^(copyFile|cp|link|rename|symlink)(Sync)?$/;
 
 /** Makes paths relative to the folder `root`, and refuses to write there. */
 const inFolder = (root: string, name: string, original: Fn, isAsync: boolean): Fn => {
-  const isWriting = writing.test(name);
-  const hasTwoPaths = withTwoPaths.test(name);
-  const isOpening = /^open(Sync)?$/.test(name);
-  const isSymlink = name.startsWith('symlink');
+  // A symbolic link's target is relative to the link.
+  const paths = [...(name.startsWith('symlink') ? [] : [0]), ...(withTwoPaths.test(name) ? [1] : [])];
   const resolve = (value: unknown) => {
     const text = value instanceof Uint8Array ? Buffer.from(value).toString() : value;
     const file = text instanceof URL && text.protocol === 'file:' ? fileURLToPath(text) : text;
     return typeof file === 'string' && !path.isAbsolute(file) ? path.join(root, file) : file;
   };
   const isInside = (value: unknown) => typeof value === 'string' && `${path.normalize(value)}/`.startsWith(`${root}/`);
-  return (first, second, ...others) => {
-    // A symbolic link is relative to its own folder.
-    const [file, target] = [isSymlink ? first : resolve(first), hasTwoPaths ? resolve(second) : second];
-    const written = isWriting || (isOpening && isForWriting(second)) ? [file] : [];
-    const refused = [...written, ...(hasTwoPaths ? [target] : [])].find(isInside);
-    if (refused === undefined) return original(file, target, ...others);
-    const error = readOnly(name, String(refused));
-    const callback = [second, ...others].at(-1);
+  return (...values) => {
+    for (const index of paths) values[index] = resolve(values[index]);
+    const writesAll = writing.test(name) || (/^open(Sync)?$/.test(name) && isForWriting(values[1]));
+    const refused = paths.slice(writesAll ? 0 : 1).find((index) => isInside(values[index]));
+    if (refused === undefined) return original(...values);
+    const error = readOnly(name, String(values[refused]));
+    const callback = values.at(-1);
     if (isAsync) return Promise.reject(error);
     if (typeof callback !== 'function') throw error;
     return process.nextTick(callback, error);
