@@ -432,6 +432,7 @@ const byFile: Record<string, Row[]> = {
       'upwards(path.dirname(parent))',
       'A function finds a package that it does not have on Lambda.',
     ],
+    [' && own.exports !== undefined', '', 'A function finds a module of the app that it does not have on Lambda.'],
     ["? 'module' : 'commonjs'", "? 'module' : context.format", 'A function in an app of ES modules fails.'],
   ],
   'packages/emulator/lambda/task-root.ts': [

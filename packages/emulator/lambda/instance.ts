@@ -92,8 +92,7 @@ export class Instance {
     if (this.#ended !== undefined) return { failure: this.#ended, log: this.takeLog() };
     const { promise, resolve } = Promise.withResolvers<Answer>();
     this.#settle = resolve;
-    const { timeout } = this.#spec;
-    const { arn, version } = target;
+    const [{ timeout }, { arn, version }] = [this.#spec, target];
     const invocation: Invocation = { requestId: randomUUID(), event, timeout, arn, version, traceId };
     this.#worker.postMessage(invocation);
     const timer = this.#endAfter(timeout, `Task timed out after ${(timeout / 1000).toFixed(2)} seconds`);

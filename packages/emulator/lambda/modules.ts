@@ -23,6 +23,14 @@ export const limitModules = (taskRoot: string, layerFolders: string[], runtime: 
   const withSdk = [...upwards(path.dirname(root)), ...upwards(import.meta.dirname)];
   const homeOf = (file: string) => [root, ...layers].find((folder) => file.startsWith(folder + path.sep));
 
+  // https://nodejs.org/api/packages.html#self-referencing-a-package-using-its-name
+  const isSelf = (file: string, name: string): boolean => {
+    const manifest = findPackageJSON(pathToFileURL(file)) ?? '';
+    // Without any package.json, Node.js returns the file itself.
+    const own = manifest === file || homeOf(manifest) === undefined ? {} : JSON.parse(readFileSync(manifest, 'utf8'));
+    return own.name === name && own.exports !== undefined;
+  };
+
   registerHooks({
     resolve: (specifier, context, next) => {
       const parent = pathOf(context.parentURL);
@@ -36,6 +44,7 @@ export const limitModules = (taskRoot: string, layerFolders: string[], runtime: 
       const from = [...own, ...shared, ...(isSdk ? withSdk : [])].find((folder) =>
         existsSync(path.join(folder, 'node_modules', name)),
       );
+      if (from === undefined && isSelf(parent, name)) return next(specifier, context);
       const isImport = context.conditions.includes('import');
       if (from === undefined) throw notFound(specifier, parent, isImport, isSdk);
       const parentURL = pathToFileURL(path.join(from, 'index.js')).href;

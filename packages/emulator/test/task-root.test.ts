@@ -56,6 +56,23 @@ test.each([
   }
 });
 
+test.each([
+  ['"exports":{"./value":"./value.js"}', [1, 1]],
+  // Without exports, Node.js finds a package by its own name in no folder but node_modules.
+  ['"main":"./value.js"', /Lambda has it only if/],
+])('a function whose package.json has %s finds it by its name, or fails as on Lambda', async (field, expected) => {
+  const code = `exports.handler = async () => [require('lodash/value'), (await import('lodash/value')).default]`;
+  const files = { 'package.json': `{"name":"lodash",${field}}`, 'value.js': 'module.exports = 1', 'index.js': code };
+  const value = expect(await resultIn(files));
+  if (Array.isArray(expected)) value.toEqual(expected);
+  else value.toMatch(expected);
+});
+
+test('a missing package is named, even if no package.json is above the function', async () => {
+  const fn = await functionOf("require('gone')");
+  expect(await fn.invoke()).toMatchObject({ failure: expect.stringContaining("Cannot find module 'gone'") });
+});
+
 const [esModule, commonJs] = [
   'export const handler = await (async () => async () => 1)()',
   'exports.handler = async () => 1',
