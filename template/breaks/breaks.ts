@@ -450,6 +450,10 @@ const byFile: Record<string, Row[]> = {
   'packages/emulator/gateway/lambda-authorizer.ts': [
     ["=== 'allowed'", "!== 'explicitly denied'", 'An authorizer whose policy names one route opens all.'],
     ['|| expires <= now', '', "An authorizer's result is kept for ever."],
+    ['if (other !== undefined) throw', 'if (false) throw', "The condition in an authorizer's policy is ignored."],
+  ],
+  'packages/emulator/gateway/request.ts': [
+    ["cookies ? { ...headers, cookie: cookies.join('; ') } : headers", 'headers', 'Authorizers see no cookies.'],
   ],
   'packages/emulator/gateway/invocation.ts': [
     ['[start(onStart),', '[(onStart(), start(() => {})),', 'A request that waits for an instance fails.'],

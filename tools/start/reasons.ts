@@ -27,8 +27,10 @@ export const reasonFor = ({ status, error, errorBody, refusedOrigin, log }: Acce
   const cors = refusedOrigin === undefined ? [] : [`${refusedOrigin} is refused by CORS`];
   if (status >= 200 && status < 400) return cors.join();
   const message = status < 500 ? messageIn(errorBody) : undefined;
-  const logged = log.map((line) => loggedReason(line.message));
-  const reasons = message === undefined ? [...logged, error?.replace(/^\w+(?=: )/, withoutHash)] : [message];
+  const logged = log.flatMap((line) => loggedReason(line.message) ?? []);
+  // If the authorizer has logged why it refuses a request, the gateway's reason adds nothing.
+  const ofGateway = status < 500 && logged.length > 0 ? undefined : error?.replace(/^\w+(?=: )/, withoutHash);
+  const reasons = message === undefined ? [...logged, ofGateway] : [message];
   const known = log.length === 0 && error === undefined ? beforeFunctions[status] : undefined;
   return [...cors, ...reasons, known].filter((each) => each !== undefined).join('; ');
 };

@@ -42,13 +42,11 @@ const withTimeout = async <T>(start: (onStart: () => void) => Promise<T>, millis
 /**
  * Calls the function of a route.
  * @returns the function's response
- * @throws Refused if the function returns no valid response
+ * @throws Refused or Error if the function returns no valid response
  */
 export const integrate = async (route: RouteSpec, event: object, invoke: Invoker): Promise<HttpResponse> => {
   const { target, timeout } = route;
   const result = await invoke(target, event, timeout);
   if (result === undefined) throw new Refused(responses.unavailable, `${target.functionName}: no response in time`);
-  const response = responseOf(result);
-  if (response === undefined) throw new Refused(responses.serverError, `${target.functionName}: malformed response`);
-  return response;
+  return responseOf(target.functionName, result);
 };

@@ -1,7 +1,7 @@
 import { readPolicy } from '../policy.ts';
 import type { Account, LambdaAuthorizerSpec, RouteSpec, Statement } from '../served-stack.ts';
 import type { Invoker } from './invocation.ts';
-import { identityOf, type RequestEvent } from './request.ts';
+import { headersOf, identityOf, type RequestEvent } from './request.ts';
 import { isObject, Refused, responses } from './response.ts';
 import type { Clock } from './routes.ts';
 
@@ -34,15 +34,15 @@ export const lambdaAuthorizer = (spec: LambdaAuthorizerSpec, { id, region }: Acc
   const ask = async (event: object, invoke: Invoker): Promise<Verdict> => {
     const result = await invoke(target, event, authorizerTimeout);
     if (result === undefined) throw new Refused(responses.serverError, `${name}: no response within 10 s`);
-    const verdict = readVerdict(JSON.parse(result), isSimple);
-    if (verdict) return verdict;
-    const form = isSimple ? 'isAuthorized' : 'principalId and policyDocument (of Effect, Action and Resource)';
-    throw new Refused(responses.serverError, `${name}: its response must be an object with ${form}`);
+    return readVerdict(name, JSON.parse(result), isSimple);
   };
 
   return async (event, _, invoke) => {
-    const identity = identitySources.map((source) => identityOf(event, source));
-    if (!identity.every((value) => value !== undefined)) throw new Refused(responses.unauthorized);
+    const identity = identitySources.map((source) => {
+      const value = identityOf(event, source);
+      if (value !== undefined) return value;
+      throw new Refused(responses.unauthorized, `${name}: not called, because the request has no ${source}`);
+    });
     const { apiId, http } = event.requestContext;
     const arn = `arn:aws:execute-api:${region}:${id}:${apiId}/$default/${http.method}${http.path}`;
     const [key, now] = [JSON.stringify(identity), clock()];
@@ -53,31 +53,36 @@ export const lambdaAuthorizer = (spec: LambdaAuthorizerSpec, { id, region }: Acc
       cache.set(key, { verdict, expires: now + ttl });
     }
     if (verdict.allows(arn)) return { lambda: verdict.context };
-    const reason = `${name}: its policy, which may be cached, does not allow ${arn}`;
-    throw new Refused(responses.forbidden, isSimple ? '' : reason);
+    throw new Refused(responses.forbidden, `${name}: its response, which may be cached, does not allow ${arn}`);
   };
 };
 
-/** Reads the response of an authorizer. @returns undefined if it is malformed */
-const readVerdict = (response: unknown, isSimple: boolean): Verdict | undefined => {
-  if (!isObject(response)) return undefined;
-  const { isAuthorized, principalId, policyDocument, context = null } = response;
-  if (context !== null && !isObject(context)) return undefined;
-  if (isSimple) return typeof isAuthorized === 'boolean' ? { allows: () => isAuthorized, context } : undefined;
-  const statements = isObject(policyDocument) ? [policyDocument['Statement']].flat().map(readStatement) : [undefined];
-  if (typeof principalId !== 'string' || !statements.every((each) => each !== undefined)) return undefined;
-  const policy = readPolicy(statements);
+/**
+ * Reads the response of the authorizer `name`. One that may return isAuthorized may still return a policy:
+ * https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis-apiid-authorizers.html
+ * @throws Error if the response is malformed
+ */
+const readVerdict = (name: string, response: unknown, isSimple: boolean): Verdict => {
+  const { isAuthorized, principalId, policyDocument, context = null } = isObject(response) ? response : {};
+  const isContext = context === null || isObject(context);
+  if (isContext && isSimple && typeof isAuthorized === 'boolean') return { allows: () => isAuthorized, context };
+  const form = `${isSimple ? 'isAuthorized, or ' : ''}principalId and policyDocument, and perhaps an object context`;
+  if (!isContext || typeof principalId !== 'string' || !isObject(policyDocument))
+    throw new Error(`${name}: its response must be an object with ${form}`);
+  const policy = readPolicy([policyDocument['Statement']].flat().map((each) => readStatement(name, each)));
   return { allows: (arn) => policy('execute-api:Invoke', arn) === 'allowed', context };
 };
 
-/** Reads a statement of an IAM policy. @returns undefined if it is malformed, or has a part that is not evaluated here */
-const readStatement = (statement: unknown): Statement | undefined => {
-  if (!isObject(statement)) return undefined;
-  const { Sid: _, Effect: effect, Action, Resource, ...others } = statement;
+/** Reads a statement of an IAM policy. @throws Error if it is malformed, or has a part that is not evaluated here */
+const readStatement = (name: string, statement: unknown): Statement => {
+  const { Sid: _, Effect: effect, Action, Resource, ...others } = isObject(statement) ? statement : {};
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw new Error(`${name}: its policy has a ${other}, which is not evaluated here`);
   const [actions, resources] = [[Action].flat(), [Resource].flat()];
   const areTexts = (values: unknown[]): values is string[] => values.every((value) => typeof value === 'string');
-  if (!areTexts(actions) || !areTexts(resources) || Object.keys(others).length > 0) return undefined;
-  return effect === 'Allow' || effect === 'Deny' ? { effect, actions, resources } : undefined;
+  if ((effect === 'Allow' || effect === 'Deny') && areTexts(actions) && areTexts(resources))
+    return { effect, actions, resources };
+  throw new Error(`${name}: its response has a statement without a valid Effect, Action and Resource`);
 };
 
 /**
@@ -91,13 +96,13 @@ const event2 = (event: RequestEvent, identity: string[], routeArn: string): obje
 
 /** The event with payload format 1.0. AWS documents its fields, but not the value of `resourceId`, which is missing. */
 const event1 = (event: RequestEvent, identity: string[], methodArn: string): object => {
-  const { headers, queryStringParameters = {}, pathParameters = {}, routeKey, requestContext } = event;
+  const { queryStringParameters = {}, pathParameters = {}, routeKey, requestContext } = event;
   const { accountId, apiId, stage, requestId, http } = requestContext;
   const { method: httpMethod, path, sourceIp, userAgent } = http;
   const resource = routeKey.replace(/^\S+ /, '');
   const identitySource = identity.join();
   const authorization = { methodArn, identitySource, authorizationToken: identitySource };
-  const request = { resource, path, httpMethod, headers, queryStringParameters, pathParameters };
+  const request = { resource, path, httpMethod, headers: headersOf(event), queryStringParameters, pathParameters };
   const context = { path, httpMethod, accountId, apiId, stage, requestId, resourcePath: resource };
   const identified = { ...context, identity: { sourceIp, userAgent } };
   return { version: '1.0', type: 'REQUEST', ...authorization, ...request, requestContext: identified };

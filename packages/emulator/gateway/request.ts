@@ -135,13 +135,17 @@ export const requestEvent = (
   };
 };
 
+/** The headers as the client has sent them: with the cookies, which format 2.0 keeps apart. */
+export const headersOf = ({ headers, cookies }: RequestEvent): RequestEvent['headers'] =>
+  cookies ? { ...headers, cookie: cookies.join('; ') } : headers;
+
 /**
  * Returns the value of an identity source: a header, a query parameter or the key of the route. Header names are
  * case-insensitive; query parameter names are not. @returns undefined if the value is missing or empty
  */
 export const identityOf = (event: RequestEvent, source: string): string | undefined => {
   const [, kind, name = ''] = /^\$(.*)\.(.*)$/.exec(source) ?? [];
-  if (kind === 'request.header') return event.headers[name.toLowerCase()] || undefined;
+  if (kind === 'request.header') return headersOf(event)[name.toLowerCase()] || undefined;
   return kind === 'context' ? event.routeKey : event.queryStringParameters?.[name] || undefined;
 };
 

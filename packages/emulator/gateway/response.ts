@@ -43,13 +43,14 @@ export class Refused extends Error {
   }
 }
 
-/** Converts a function's result (JSON text) to a response. @returns undefined if the result is malformed */
-export const responseOf = (result: string): HttpResponse | undefined => {
+/** Converts a function's result (JSON text) to a response. @throws Error that names an invalid field of the result */
+export const responseOf = (functionName: string, result: string): HttpResponse => {
   const value: unknown = JSON.parse(result);
   if (!isObject(value) || !('statusCode' in value)) {
     return { status: 200, headers: { 'content-type': 'application/json' }, body: result };
   }
-  return isStructured(value) ? structuredResponse(value) : undefined;
+  if (isStructured(value)) return structuredResponse(value);
+  throw new Error(`${functionName}: malformed response: its ${invalidField(value)} is invalid`);
 };
 
 const structuredResponse = ({ statusCode: status, headers, cookies, ...rest }: StructuredResult): HttpResponse => ({
@@ -77,19 +78,21 @@ type StructuredResult = APIGatewayProxyStructuredResultV2 & { statusCode: number
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const isStructured = (value: Record<string, unknown>): value is Record<string, unknown> & StructuredResult => {
-  const { statusCode, headers, cookies, body } = value;
-  return (
-    Number.isInteger(statusCode) &&
-    Number(statusCode) >= 200 &&
-    Number(statusCode) <= 599 &&
-    (isAbsent(headers) || (isObject(headers) && Object.entries(headers).every(isHeader))) &&
-    (cookies === undefined ||
-      (Array.isArray(cookies) &&
-        cookies.every((item) => typeof item === 'string' && isHeader(['set-cookie', item])))) &&
-    (isAbsent(body) || typeof body === 'string')
-  );
+/** Whether each field that the gateway reads is valid. */
+const checks: Record<'statusCode' | 'headers' | 'cookies' | 'body', (value: unknown) => boolean> = {
+  statusCode: (value) => Number.isInteger(value) && Number(value) >= 200 && Number(value) <= 599,
+  headers: (value) => isAbsent(value) || (isObject(value) && Object.entries(value).every(isHeader)),
+  cookies: (value) =>
+    value === undefined ||
+    (Array.isArray(value) && value.every((item) => typeof item === 'string' && isHeader(['set-cookie', item]))),
+  body: (value) => isAbsent(value) || typeof value === 'string',
 };
+
+const invalidField = (value: Record<string, unknown>): string | undefined =>
+  Object.entries(checks).find(([field, isValid]) => !isValid(value[field]))?.[0];
+
+const isStructured = (value: Record<string, unknown>): value is Record<string, unknown> & StructuredResult =>
+  invalidField(value) === undefined;
 
 /**
  * Whether a field of a function's response is absent. Null counts as absent; AWS does not document what null means.

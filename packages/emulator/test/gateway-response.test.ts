@@ -8,24 +8,25 @@ import type { Outcome } from '../lambda/functions.ts';
 import { allowing, asJson, exchange, openRoute, post, route, send, start, token } from './kit/gateway.ts';
 
 describe('the response of a function', () => {
-  const malformed = [500, '{"message":"Internal Server Error"}'] as const;
-  test.each<[response: unknown, status: number, body: string]>([
+  const malformed = (field: string) => [500, '{"message":"Internal Server Error"}', field] as const;
+  test.each<[response: unknown, status: number, body: string, malformed?: string]>([
     [{ statusCode: 409, headers: { 'x-n': 1 }, body: '{}' }, 409, '{}'],
     [{ statusCode: 200, body: 'w6k=', isBase64Encoded: true }, 200, 'é'],
     [{ statusCode: 204, body: 'ok' }, 204, ''],
     [{ statusCode: 200, headers: null, body: null }, 200, ''],
     [{ name: 'Löffel' }, 200, '{"name":"Löffel"}'],
     ['Rake', 200, '"Rake"'],
-    [{ statusCode: 'x' }, ...malformed],
-    [{ statusCode: 600 }, ...malformed],
-    [{ statusCode: 200, body: {} }, ...malformed],
-    [{ statusCode: 200, headers: { a: {} } }, ...malformed],
-    [{ statusCode: 200, headers: { a: 'x\r\ny: z' } }, ...malformed],
-    [{ statusCode: 200, cookies: ['a=1\r\nx: y'] }, ...malformed],
-  ])('%j becomes the HTTP response %i %s', async (returned, status, body) => {
-    const { port } = await start({ Orders: returned });
+    [{ statusCode: 'x' }, ...malformed('statusCode')],
+    [{ statusCode: 600 }, ...malformed('statusCode')],
+    [{ statusCode: 200, body: {} }, ...malformed('body')],
+    [{ statusCode: 200, headers: { a: {} } }, ...malformed('headers')],
+    [{ statusCode: 200, headers: { a: 'x\r\ny: z' } }, ...malformed('headers')],
+    [{ statusCode: 200, cookies: ['a=1\r\nx: y'] }, ...malformed('cookies')],
+  ])('%j becomes the HTTP response %i %s', async (returned, status, body, field) => {
+    const { port, log } = await start({ Orders: returned });
     const response = await post(port, '{}', [token]);
     expect(response).toMatchObject({ status, body });
+    expect(log[0]?.error).toBe(field && `Orders: malformed response: its ${field} is invalid`);
     expect(response.headers['content-length']).toBe(status === 204 ? undefined : String(Buffer.byteLength(body)));
   });
 

@@ -94,8 +94,9 @@ describe('the authorizer', () => {
   });
 
   test('makes the gateway respond 403, without calling the function, if it refuses the request', async () => {
-    const { port, called } = await start({ Authorizer: { isAuthorized: false } });
+    const { port, called, log } = await start({ Authorizer: { isAuthorized: false } });
     expect(await post(port, '{}', [token])).toMatchObject({ status: 403, body: '{"message":"Forbidden"}' });
+    expect(log[0]?.error).toMatch(/^Authorizer: its response, which may be cached, does not allow arn:.*\/orders$/);
     expect(called).toEqual(['Authorizer']);
   });
 
@@ -140,20 +141,22 @@ describe('the identity sources', () => {
   const key = '$request.header.X-Key';
   const user = '$request.querystring.user';
 
-  test('pass their values to the authorizer in the order of the template, repeated ones joined by a comma', async () => {
-    const { port, authorizerEvent } = await start({}, withSources(user, key));
-    await post(port, '{}', ['x-KEY: k', 'x-key: l'], '/orders?user=%C3%BC&user=b');
-    expect(authorizerEvent().identitySource).toEqual(['ü,b', 'k,l']);
+  test('pass their values to the authorizer in the order of the template, repeated ones joined', async () => {
+    const { port, authorizerEvent } = await start({}, withSources(user, key, '$request.header.Cookie'));
+    const headers = ['x-KEY: k', 'x-key: l', 'cookie: c=1; d=2', 'cookie: e=3'];
+    await post(port, '{}', headers, '/orders?user=%C3%BC&user=b');
+    expect(authorizerEvent().identitySource).toEqual(['ü,b', 'k,l', 'c=1; d=2; e=3']);
   });
 
   test.each([
-    ['no header', [], '/orders?user=u'],
-    ['an empty header', ['X-Key:'], '/orders?user=u'],
-    ['no query string', ['X-Key: k'], '/orders'],
-    ['a query parameter in capitals', ['X-Key: k'], '/orders?USER=u'],
-  ])('must all have a value: the gateway responds 401 to a request with %s', async (_, headers, target) => {
-    const { port, called } = await start({}, withSources(key, user));
+    ['no header', [], '/orders?user=u', key],
+    ['an empty header', ['X-Key:'], '/orders?user=u', key],
+    ['no query string', ['X-Key: k'], '/orders', user],
+    ['a query parameter in capitals', ['X-Key: k'], '/orders?USER=u', user],
+  ])('must all have a value: the gateway responds 401 to a request with %s', async (_, headers, target, missing) => {
+    const { port, called, log } = await start({}, withSources(key, user));
     expect(await post(port, '{}', headers, target)).toMatchObject({ status: 401, body: '{"message":"Unauthorized"}' });
+    expect(log[0]?.error).toBe(`Authorizer: not called, because the request has no ${missing}`);
     expect(called).toEqual([]);
   });
 

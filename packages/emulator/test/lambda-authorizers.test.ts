@@ -47,6 +47,15 @@ describe('an IAM policy', () => {
     expect(called).toEqual(status === 200 ? ['Authorizer', 'Orders'] : ['Authorizer']);
   });
 
+  test('is accepted, too, from a function that may return isAuthorized', async () => {
+    const { port } = await start(
+      { Authorizer: policy(statement('Allow', arn('*/GET/a'))) },
+      guarded({ isSimple: true }),
+    );
+    expect((await send(port, 'GET /a', [token])).status).toBe(200);
+    expect((await send(port, 'GET /b', [token])).status).toBe(403);
+  });
+
   test.each([
     null,
     [],
@@ -58,9 +67,6 @@ describe('an IAM policy', () => {
     policy([statement('allow', '*')]),
     policy([statement('Allow', undefined)]),
     policy([statement('Allow', '*', { Action: 7 })]),
-    // The emulator evaluates neither of these, so it must not allow a request.
-    policy([all, statement('Deny', '*', { Condition: { Bool: { 'aws:SecureTransport': 'false' } } })]),
-    policy([statement('Allow', undefined, { NotResource: 'x' })]),
   ])('is missing or malformed in %j: the gateway responds 500, and the log says why', async (response) => {
     const { port, called, log } = await start({ Authorizer: response }, guarded());
     expect(await send(port, 'GET /orders', [token])).toMatchObject({
@@ -70,6 +76,18 @@ describe('an IAM policy', () => {
     expect(called).toEqual(['Authorizer']);
     expect(log[0]?.error).toMatch(/^Authorizer: its response/);
   });
+
+  test.each([
+    ['Condition', { Condition: { Bool: { 'aws:SecureTransport': 'false' } } }],
+    ['NotResource', { Resource: undefined, NotResource: 'x' }],
+  ])(
+    'with a %s, which is not evaluated here, makes the gateway respond 500, and the log says why',
+    async (name, more) => {
+      const { port, log } = await start({ Authorizer: policy([all, statement('Deny', '*', more)]) }, guarded());
+      expect(await send(port, 'GET /orders', [token])).toMatchObject({ status: 500 });
+      expect(log[0]?.error).toBe(`Authorizer: its policy has a ${name}, which is not evaluated here`);
+    },
+  );
 
   test.each([
     [{ context: { user: 'ann', level: 3, roles: ['a'] } }, { user: 'ann', level: 3, roles: ['a'] }],
@@ -86,7 +104,7 @@ test('an authorizer with payload format 1.0 gets the event in the form of the AW
   const identitySources = ['$request.header.HeaderAuth1', '$request.querystring.user'];
   const api = guarded({ format: '1.0', identitySources }, ['GET /{list}/{id}']);
   const { port, event, authorizerEvent } = await start({ Authorizer: policy([all]) }, api);
-  await send(port, 'GET /orders/a%20b?user=123&x=1&x=2', ['HeaderAuth1: user1']);
+  await send(port, 'GET /orders/a%20b?user=123&x=1&x=2', ['HeaderAuth1: user1', 'Cookie: c=1; d=2']);
   const { headers, queryStringParameters, pathParameters, requestContext } = event();
   const { requestId, http } = requestContext;
   expect(authorizerEvent()).toEqual({
@@ -98,7 +116,7 @@ test('an authorizer with payload format 1.0 gets the event in the form of the AW
     resource: '/{list}/{id}',
     path: '/orders/a b',
     httpMethod: 'GET',
-    headers,
+    headers: { ...headers, cookie: 'c=1; d=2' },
     queryStringParameters,
     pathParameters,
     requestContext: {
@@ -168,7 +186,7 @@ describe('the cache', () => {
     const { port, called, log } = await start({ Authorizer }, guarded({ ttl: 300_000 }));
     expect((await send(port, 'GET /a', [token])).status).toBe(200);
     expect(await send(port, 'GET /b', [token])).toMatchObject({ status: 403, body: '{"message":"Forbidden"}' });
-    const error = `Authorizer: its policy, which may be cached, does not allow ${arn('$default/GET/b')}`;
+    const error = `Authorizer: its response, which may be cached, does not allow ${arn('$default/GET/b')}`;
     expect(log[1]).toMatchObject({ error });
     expect(called).toEqual(['Authorizer', 'Orders']);
   });

@@ -20,10 +20,15 @@ test.each<[status: number, entry: Partial<AccessLogEntry>, reason: string]>([
   [401, { errorBody: body('Unauthorized') }, 'no Authorization header'],
   [
     403,
-    { log: logged({ outcome: 'refused', reason: 'expired' }), errorBody: body('Forbidden') },
+    {
+      log: logged({ outcome: 'refused', reason: 'expired' }),
+      error: 'Guard0123ABCD: its response, which may be cached, does not allow arn:aws:b',
+      errorBody: body('Forbidden'),
+    },
     'the token is refused: expired',
   ],
   [403, { log: logged({ outcome: 'refused', reason: 'scope' }) }, 'the token lacks a scope of the route'],
+  [403, { error: 'Guard0123ABCD: its response does not allow it' }, 'Guard: its response does not allow it'],
   [404, { refusedOrigin: 'null' }, 'null is refused by CORS; the API has no such route'],
   [413, {}, 'the body is over 10 MB'],
   [413, { log: refused(errors.tooLarge.message) }, errors.tooLarge.message],
