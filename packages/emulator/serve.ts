@@ -9,18 +9,15 @@ import type { FunctionOptions, Outcome } from './lambda/functions.ts';
 import type { LeftOut, ServedStack } from './served-stack.ts';
 import { listen } from './servers.ts';
 import { StackVersions } from './stack-versions.ts';
-import { readAccount } from './template/cloud-assembly.ts';
+import { readAccount, readStacks } from './template/cloud-assembly.ts';
 import { type ReadOptions, readTemplate, type Template } from './template/read-template.ts';
 
 export { FolderError, lockFolder } from './dynamodb/data-folder.ts';
 export type { LogLine } from './lambda/functions.ts';
 export type { AccessLogEntry, Outcome };
 
-/**
- * A CDK app, or any object with a `synth` method. `synth` returns the folder of the assets (`directory`), and the
- * stacks with their templates.
- */
-type App = { synth: () => { directory: string; stacks: { stackName: string; template: Template }[] } };
+/** A CDK app, or any object whose method `synth` returns the folder to which the CDK has written. */
+type App = { synth: () => { directory: string } };
 
 /** The stack to serve: a stack of a CDK app, or a template and the folder of its assets. */
 type Source = { app: App; stack?: string } | { template: Template; assets: string };
@@ -183,13 +180,14 @@ const readStack = (source: Source, options: ReadOptions): ServedStack => {
  * @throws Error unless exactly one stack fits
  */
 const synthesize = (app: App, name?: string): { template: Template; assets: string } => {
-  const { directory, stacks } = app.synth();
-  const [stack, ...others] = stacks.filter(({ stackName }) => name === undefined || stackName === name);
+  const { directory } = app.synth();
+  const stacks = readStacks(directory);
+  const [stack, ...others] = stacks.filter(({ names }) => name === undefined || names.includes(name));
   if (stack !== undefined && others.length === 0) return { template: stack.template, assets: directory };
-  const names = stacks.map(({ stackName }) => stackName).join(', ') || 'none';
+  const found = stacks.map(({ names }) => names[0]).join(', ') || 'none';
   throw new Error(
     name === undefined
-      ? `The app must have one stack, but it has ${names}. Pass the name of one as \`stack\` (the command: --stack). For a stack in a CDK Stage, pass its template and assets.`
-      : `The app has no stack ${name}. It has ${names}.`,
+      ? `The app must have one stack, but it has ${found}. Pass the name of one as \`stack\` (--stack).`
+      : `The app has no stack ${name}. It has ${found}.`,
   );
 };

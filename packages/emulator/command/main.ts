@@ -4,12 +4,12 @@ import { stripVTControlCharacters } from 'node:util';
 import { Command } from 'commander';
 import { textOf } from '../lambda/reports.ts';
 import { type AccessLogEntry, type Emulator, serve } from '../serve.ts';
-import { manifestOf, readJson, readStacks } from '../template/cloud-assembly.ts';
+import { manifestOf, readJson } from '../template/cloud-assembly.ts';
 
 const command = new Command('http-api-emulator')
   .description('Serves a stack that `cdk synth` has written to a folder.')
   .argument('[folder]', 'the output of `cdk synth`', 'cdk.out')
-  .option('--stack <name>', 'the stack, if there are several, as `cdk list` names it')
+  .option('--stack <name>', 'the stack, if there are several: its name on AWS, or in `cdk list`')
   .option('--port <number>', 'the port on 127.0.0.1; 0 means any free port', Number, 3000)
   .option('--watch', 'serve each new output of `cdk synth` without a restart')
   .option('--leave-out', 'serve the stack without its queues and the like, instead of refusing it')
@@ -30,8 +30,7 @@ const start = async (folder: string, { stack, port, watch, leaveOut, data, optio
   const manifest = manifestOf(folder);
   if (!existsSync(manifest))
     throw new Error(`${manifest} is missing. Run \`cdk synth\` first, or pass the folder to which it writes.`);
-  const app = { synth: () => ({ directory: folder, stacks: readStacks(folder) }) };
-  const source = { app, ...(stack !== undefined && { stack }) };
+  const source = { app: { synth: () => ({ directory: folder }) }, ...(stack !== undefined && { stack }) };
   const endpoint = process.env['AWS_ENDPOINT_URL_DYNAMODB'];
   const emulator = await serve({
     ...options,

@@ -4,14 +4,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Account, defaultAccount } from '../served-stack.ts';
 import type { Template } from './template.ts';
 
-type Properties = { templateFile?: string; directoryName?: string };
+type Properties = { stackName?: string; templateFile?: string; directoryName?: string };
 type Artifact = { type: string; displayName?: string; environment?: string; properties?: Properties };
 
 /**
- * A stack by the name that `cdk list` prints: a stack of a stage has both names, as in Prod/Orders. `environment` is its
- * account and region, as aws://ACCOUNT/REGION.
+ * A stack. `names` are the one that `cdk list` prints, such as Prod/Orders for a stack of a stage, and the one on AWS.
+ * `environment` is its account and region, as aws://ACCOUNT/REGION.
  */
-type Stack = { stackName: string; template: Template; environment: string };
+type Stack = { names: string[]; template: Template; environment: string };
 
 export const manifestOf = (folder: string): string => path.join(folder, 'manifest.json');
 
@@ -22,11 +22,12 @@ export const manifestOf = (folder: string): string => path.join(folder, 'manifes
 export const readStacks = (folder: string): Stack[] => {
   const { artifacts = {} }: { artifacts?: Record<string, Artifact> } = readJson(manifestOf(folder));
   return Object.entries(artifacts).flatMap(([id, { type, displayName = id, environment = '', properties = {} }]) => {
-    const { templateFile, directoryName } = properties;
+    const { stackName = id, templateFile, directoryName } = properties;
     if (type === 'cdk:cloud-assembly' && directoryName !== undefined)
       return readStacks(path.join(folder, directoryName));
     if (type !== 'aws:cloudformation:stack' || templateFile === undefined) return [];
-    return [{ stackName: displayName, template: readJson(path.join(folder, templateFile)), environment }];
+    const names = [displayName, stackName];
+    return [{ names, template: readJson(path.join(folder, templateFile)), environment }];
   });
 };
 

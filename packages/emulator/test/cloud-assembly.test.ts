@@ -20,13 +20,19 @@ test('readStacks reads the stacks of a cloud assembly and of its stages', async 
     },
   });
   await write('assembly-Prod/manifest.json', {
-    artifacts: { ProdOrders: { ...stack('orders.json'), displayName: 'Prod/Orders' } },
+    artifacts: {
+      ProdOrders: {
+        type: 'aws:cloudformation:stack',
+        displayName: 'Prod/Orders',
+        properties: { templateFile: 'orders.json', stackName: 'Prod-Orders' },
+      },
+    },
   });
   const [template, ofStage] = [{ Resources: { Api: {} } }, { Resources: {} }];
   await write('orders.json', template);
   await write('assembly-Prod/orders.json', ofStage);
   expect(readStacks(folder)).toEqual([
-    { stackName: 'Orders', template, environment: '' },
-    { stackName: 'Prod/Orders', template: ofStage, environment: '' },
+    { names: ['Orders', 'Orders'], template, environment: '' },
+    { names: ['Prod/Orders', 'Prod-Orders'], template: ofStage, environment: '' },
   ]);
 });

@@ -104,7 +104,7 @@ test('the command says what is wrong, and exits with code 1', async () => {
       `The port ${used} cannot be used (listen EADDRINUSE`,
       "ENOENT: no such file or directory, open 'missing.json'",
       'dist/manifest.json is missing. Run `cdk synth` first',
-      'it has Prod/Api, Other. Pass the name of one as `stack` (the command: --stack)',
+      'it has Prod/Api, Other. Pass the name of one as `stack` (--stack)',
       'AWS::SQS::Queue',
     ].map((message) => [1, expect.stringContaining(message)]),
   );

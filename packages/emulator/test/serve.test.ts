@@ -10,7 +10,6 @@ import { strToU8, zipSync } from 'fflate';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type ServeOptions, serve } from '../serve.ts';
 import { type Account, defaultAccount, functionArn, tableArn } from '../served-stack.ts';
-import type { Template } from '../template/read-template.ts';
 import { folderWith, returning, watchThreads } from './kit/one-function.ts';
 import { account, key, resource, smallStack } from './kit/template-parts.ts';
 import { startServer, temporaryFolder } from './kit/temporary.ts';
@@ -19,11 +18,21 @@ import { startServer, temporaryFolder } from './kit/temporary.ts';
 const prepare = async () => {
   const folder = await temporaryFolder();
   const { template, assets } = await smallStack(folder, { functions: {} });
-  const templates: Record<string, Template> = { Api: template };
-  const stackOf = (stackName: string) => ({ stackName, template: templates[stackName] ?? { Resources: {} } });
-  const appOf = (names: string[]) => ({ synth: () => ({ directory: folder, stacks: names.map(stackOf) }) });
+  await writeFile(`${folder}/Api.json`, JSON.stringify(template));
+  await writeFile(`${folder}/Jobs.json`, '{"Resources":{}}');
+  const appOf = async (names: string[]) => {
+    const artifacts = names.map((name) => [name, ofStack('', `${name}.json`, { stackName: `Own${name}` })]);
+    await writeFile(`${folder}/manifest.json`, JSON.stringify({ artifacts: Object.fromEntries(artifacts) }));
+    return { synth: () => ({ directory: folder }) };
+  };
   return { options: { template, assets, store: { folder } }, appOf, store: { folder } };
 };
+
+const ofStack = (environment: string, templateFile: string, more: object = {}) => ({
+  type: 'aws:cloudformation:stack',
+  environment,
+  properties: { templateFile, ...more },
+});
 
 test.each([
   [{ template: undefined }, 'The stack is missing: pass '],
@@ -54,16 +63,17 @@ test('serve rejects a port that is in use, names the port in the error, and stop
 
 test.each<[names: string[], stack: { stack?: string }, failure?: string]>([
   [['Jobs', 'Api'], { stack: 'Api' }],
+  [['Jobs', 'Api'], { stack: 'OwnApi' }],
   [[], {}, 'The app must have one stack, but it has none. '],
   [
     ['Jobs', 'Api'],
     {},
-    'The app must have one stack, but it has Jobs, Api. Pass the name of one as `stack` (the command: --stack).',
+    'The app must have one stack, but it has Jobs, Api. Pass the name of one as `stack` (--stack).',
   ],
   [['Jobs', 'Api'], { stack: 'Ape' }, 'The app has no stack Ape. It has Jobs, Api.'],
 ])('serve serves one stack: with the stacks %j and the options %j, it fails with %s', async (names, stack, failure) => {
   const { appOf, store } = await prepare();
-  const serving = serve({ app: appOf(names), ...stack, store }).then(
+  const serving = serve({ app: await appOf(names), ...stack, store }).then(
     ({ close }) => close(),
     ({ message }) => message,
   );
@@ -92,12 +102,6 @@ const Items = resource('AWS::DynamoDB::Table', key);
 /** An expression: 'found none', or the name of the error with which the store refuses to read the table Items. */
 const getItem = `await new (require('@aws-sdk/client-dynamodb').DynamoDB)()
   .getItem({ TableName: 'Items', Key: { id: { N: '1' } } }).then(() => 'found none', (error) => error.name)`;
-
-const ofStack = (environment: string, templateFile: string) => ({
-  type: 'aws:cloudformation:stack',
-  environment,
-  properties: { templateFile },
-});
 
 const stacks = {
   Own: ofStack(`aws://${account.id}/${account.region}`, 'own.json'),
