@@ -18,12 +18,7 @@ type BodyGuard = (body: string) => Refusal | undefined;
  * credentials are valid only with their session token:
  * https://docs.aws.amazon.com/STS/latest/APIReference/API_Credentials.html
  */
-export type Caller = {
-  account: Account;
-  principal: string;
-  policies: Record<string, Policy>;
-  sessionToken: string;
-};
+export type Caller = { account: Account; principal: string; policies: Record<string, Policy>; sessionToken: string };
 
 /**
  * Makes a guard that lets each caller do only what its role allows. The emulator itself, whose access key id is

@@ -37,8 +37,8 @@ const create = async (client: DynamoDBClient, table: TableSpec): Promise<void> =
 };
 
 const mustMatch = (existing: TableDescription, table: TableSpec): void => {
-  const different = (what: string): Error =>
-    new Error(`its table ${table.TableName} has ${what} than in the stack; use another store, or delete the table`);
+  const advice = 'in the stack; use another store, or delete the table (of dynalite: its folder, with all items)';
+  const different = (what: string) => new Error(`its table ${table.TableName} has ${what} than ${advice}`);
   if (keyOf(existing) !== keyOf(table)) throw different('a different key');
   if (indexesOf(existing) !== indexesOf(table)) throw different('different indexes');
 };

@@ -340,7 +340,7 @@ describe('the embedded store', () => {
     const store = await open([orders], folder);
     await expect(store.createTables([{ ...orders, ...other }])).rejects.toThrow(
       `The store (dynalite, data in ${folder}) cannot be used: its table Orders has ${difference} than in the stack; ` +
-        'use another store, or delete the table',
+        'use another store, or delete the table (of dynalite: its folder, with all items)',
     );
   });
 
