@@ -6,6 +6,7 @@ import { openStore, type StoreLocation } from './dynamodb/store.ts';
 import type { HttpApiOptions } from './gateway/api.ts';
 import { type AccessLogEntry, type GatewayOptions, gateway } from './gateway/server.ts';
 import type { FunctionOptions, Outcome } from './lambda/functions.ts';
+import { checkOptions } from './options.ts';
 import type { LeftOut, ServedStack } from './served-stack.ts';
 import { listen } from './servers.ts';
 import { StackVersions } from './stack-versions.ts';
@@ -84,6 +85,7 @@ const logLength = 1_000;
  * @throws Error with a message for the user if the emulator cannot serve the stack as AWS would
  */
 export const serve = async (options: ServeOptions): Promise<Emulator> => {
+  checkOptions(options);
   const stack = readStack(options, options);
   if (!options.store)
     throw new Error('The store is missing: pass a folder for its data, or the endpoint of a DynamoDB.');
@@ -171,7 +173,13 @@ const readStack = (source: Source, options: ReadOptions): ServedStack => {
   if (!template?.Resources || !assets)
     throw new Error('The stack is missing: pass an app, or a template with the folder of its assets.');
   if (!existsSync(assets)) throw new Error(`The folder of the assets, ${assets}, does not exist.`);
-  return readTemplate(template, assets, { ...options, account: readAccount(template, assets) });
+  const stack = readTemplate(template, assets, { ...options, account: readAccount(template, assets) });
+  const issuers = stack.api.routes.flatMap(({ authorizer = {} }) => ('issuer' in authorizer ? authorizer.issuer : []));
+  if (!options.jwt || issuers.length === 0 || issuers.includes(options.jwt.issuer)) return stack;
+  const trusted = [...new Set(issuers)].join(', ');
+  throw new Error(
+    `The option jwt has the issuer ${options.jwt.issuer}, but the stack's JWT authorizers trust ${trusted}.`,
+  );
 };
 
 /**
@@ -185,9 +193,6 @@ const synthesize = (app: App, name?: string): { template: Template; assets: stri
   const [stack, ...others] = stacks.filter(({ names }) => name === undefined || names.includes(name));
   if (stack !== undefined && others.length === 0) return { template: stack.template, assets: directory };
   const found = stacks.map(({ names }) => names[0]).join(', ') || 'none';
-  throw new Error(
-    name === undefined
-      ? `The app must have one stack, but it has ${found}. Pass the name of one as \`stack\` (--stack).`
-      : `The app has no stack ${name}. It has ${found}.`,
-  );
+  const problem = name === undefined ? 'must have one stack' : `has no stack ${name}`;
+  throw new Error(`The app ${problem}, but it has ${found}. Pass the name of one as \`stack\` (--stack).`);
 };

@@ -648,6 +648,10 @@ const byFile: Record<string, Row[]> = {
   'packages/emulator/serve.ts': [
     ['2 * Math', 'Math', 'Ctrl-C cuts a request whose authorizer was slow.'],
     ["once(response, 'close')", 'response', 'Ctrl-C turns a request that is still running into an error.'],
+    ['if (!options.jwt ||', 'if (true ||', 'The keys of a mistyped issuer are silently not used.'],
+  ],
+  'packages/emulator/options.ts': [
+    ['value !== undefined && !isValid(value)', 'false', 'The option leaveOut has an effect if it is "no".'],
   ],
   'packages/emulator/servers.ts': [
     ['if (end > limit) return undefined;', '', 'A request of any size is kept in memory.'],

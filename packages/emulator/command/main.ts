@@ -1,10 +1,29 @@
 /** What the command `http-api-emulator` does: serves a stack that `cdk synth` has written. */
 import { existsSync, watchFile } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
+import { reason } from '../dynamodb/data-folder.ts';
+import { isObject } from '../gateway/response.ts';
 import { textOf } from '../lambda/reports.ts';
+import { checkOptions } from '../options.ts';
 import { type AccessLogEntry, type Emulator, serve } from '../serve.ts';
 import { manifestOf, readJson } from '../template/cloud-assembly.ts';
+
+/** The options of `serve` that the command sets itself. */
+const ownOptions = ['app', 'assets', 'onRequest', 'port', 'stack', 'store', 'template'];
+
+const readOptions = (file: string): object => {
+  try {
+    const options: unknown = readJson(file);
+    if (!isObject(options)) throw new Error('It must be an object.');
+    const own = Object.keys(options).find((name) => ownOptions.includes(name));
+    if (own !== undefined) throw new Error(`The command has an argument for ${own}.`);
+    checkOptions(options);
+    return options;
+  } catch (error) {
+    throw new InvalidArgumentError(reason(error));
+  }
+};
 
 const command = new Command('http-api-emulator')
   .description('Serves a stack that `cdk synth` has written to a folder.')
@@ -14,7 +33,7 @@ const command = new Command('http-api-emulator')
   .option('--watch', 'serve each new output of `cdk synth` without a restart')
   .option('--leave-out', 'serve the stack without its queues and the like, instead of refusing it')
   .option('--data <folder>', 'the folder for the items of the tables', '.http-api-emulator')
-  .option('--options <file>', 'a JSON file with more options of the function `serve`', readJson)
+  .option('--options <file>', 'a JSON file with more options of the function `serve`', readOptions)
   .addHelpText('after', '\nIf AWS_ENDPOINT_URL_DYNAMODB is set, the tables are in the DynamoDB at that address.');
 
 type Options = { stack?: string; port: number; watch?: true; leaveOut?: true; data: string; options?: object };
@@ -47,12 +66,9 @@ const start = async (folder: string, { stack, port, watch, leaveOut, data, optio
     await emulator.warmUp().catch((error) => stopping || say(error.message));
   };
   void announceAndLoad();
-  const reload = (): Promise<void> =>
-    emulator
-      .reload(source)
-      .then(announceAndLoad, (error) =>
-        say(`The changed stack cannot be served, so the previous one still is: ${error.message}`),
-      );
+  const keepOld = ({ message }: Error) =>
+    say(`The changed stack cannot be served, so the previous one still is: ${message}`);
+  const reload = () => emulator.reload(source).then(announceAndLoad, keepOld);
   // Poll, because fs.watch does not notice that a folder is made anew. The CDK writes this file after the templates.
   if (watch) watchFile(manifest, { interval: 300 }, reload);
 
@@ -82,7 +98,9 @@ const announce = (emulator: Emulator): void => {
 const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 
 /** Describes a request in one line. Below it, indented, are the lines that its functions have logged. */
-const describe = ({ time, method, path, status, milliseconds, error, log }: AccessLogEntry): string => {
+const describe = ({ time, method, path, status, milliseconds, error, refusedOrigin, log }: AccessLogEntry): string => {
+  const hidden = refusedOrigin && `CORS does not let a page of ${refusedOrigin} read it`;
+  const remark = [error, hidden].filter(Boolean).join('; ');
   const row = `${clock.format(new Date(time))} ${method} ${path} ${status} ${Math.round(milliseconds)} ms`;
-  return [`${row}${error ? ` (${error})` : ''}`, ...log.map(textOf)].join('\n').replaceAll('\n', '\n    ');
+  return [`${row}${remark ? ` (${remark})` : ''}`, ...log.map(textOf)].join('\n').replaceAll('\n', '\n    ');
 };

@@ -81,18 +81,8 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
     const { pathname: path } = splitTarget(url);
     const { status, body } = response;
     const errorBody = status >= 400 && { errorBody: String(body).slice(0, errorBodyLength) };
-    void report({
-      time,
-      method,
-      path,
-      status,
-      milliseconds,
-      requestId,
-      log,
-      ...(error && { error }),
-      ...errorBody,
-      ...cors,
-    });
+    const entry = { time, method, path, status, milliseconds, requestId, log };
+    void report({ ...entry, ...(error && { error }), ...errorBody, ...cors });
   };
 
   // Node's limit for headers must exceed API Gateway's (10,240 bytes), so that `respond` can check the latter and

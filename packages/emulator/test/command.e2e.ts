@@ -56,11 +56,14 @@ test('the command serves a stack of a stage, prints requests, serves changes, ke
   await see(
     /^The function Broken .* cannot be loaded: Error: no setting\nBroken ERROR .*\n.*\n {4}at .*broken\.js:1:7/m,
   );
-  const ask = async () => (await fetch(`${url}/hello/Ann`)).text();
+  const ask = async (headers = {}) => (await fetch(`${url}/hello/Ann`, { headers })).text();
   expect(await ask()).toBe('Hello Ann');
   await see(
     /^\d\d:\d\d:\d\d GET \/hello\/Ann 200 \d+ ms\n {4}Hello INFO asked Ann 0\n {4}Hello ERROR .*late"}\n {4}Error: late\n {8}at .*index\.js/m,
   );
+
+  await ask({ origin: 'http://shop.example' });
+  await see(/GET \/hello\/Ann 200 \d+ ms \(CORS does not let a page of http:\/\/shop\.example read it\)\n/);
 
   await synthesize(folder, 'Never', { hasQueue: true });
   await see(/^The changed stack cannot be served, so the previous one still is: .*Jobs.*AWS::SQS::Queue/m);
@@ -84,6 +87,9 @@ test('the command says what is wrong, and exits with code 1', async () => {
       execFile(process.execPath, args, { cwd: folder }, (error, _, stderr) => resolve([error?.code, stderr]));
     });
   await writeFile(path.join(folder, 'options.json'), '{"leaveOut":true}');
+  await writeFile(path.join(folder, 'list.json'), '[]');
+  await writeFile(path.join(folder, 'typo.json'), '{"enviroment":{}}');
+  await writeFile(path.join(folder, 'port.json'), '{"port":1}');
   const used = await startServer(createServer());
   const old = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"24.4.1"}})';
   const results = await Promise.all([
@@ -91,7 +97,8 @@ test('the command says what is wrong, and exits with code 1', async () => {
     run(command, '--prot', '1'),
     run(command, '--port', String(used), '--stack', 'Prod/Api', '--leave-out', '--data', 'a'),
     run(command, '--port', String(used), '--stack', 'Prod/Api', '--options', 'options.json', '--data', 'b'),
-    run(command, '--options', 'missing.json'),
+    ...['missing.json', 'list.json', 'typo.json', 'port.json'].map((file) => run(command, '--options', file)),
+    run(command, '--port', 'abc'),
     run(command, 'dist'),
     run(command),
     run(command, '--stack', 'Prod/Api'),
@@ -102,7 +109,11 @@ test('the command says what is wrong, and exits with code 1', async () => {
       "error: unknown option '--prot'",
       `The port ${used} cannot be used (listen EADDRINUSE`,
       `The port ${used} cannot be used (listen EADDRINUSE`,
-      "ENOENT: no such file or directory, open 'missing.json'",
+      "error: option '--options <file>' argument 'missing.json' is invalid. ENOENT: no such file or directory",
+      "argument 'list.json' is invalid. It must be an object.",
+      "argument 'typo.json' is invalid. The option enviroment is unknown. The options are ",
+      "argument 'port.json' is invalid. The command has an argument for port.",
+      'The option port must be a whole number, not NaN.',
       'dist/manifest.json is missing. Run `cdk synth` first',
       'it has Prod/Api, Other. Pass the name of one as `stack` (--stack)',
       'AWS::SQS::Queue',

@@ -10,6 +10,7 @@ import { strToU8, zipSync } from 'fflate';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type ServeOptions, serve } from '../serve.ts';
 import { type Account, defaultAccount, functionArn, tableArn } from '../served-stack.ts';
+import type { Template } from '../template/read-template.ts';
 import { folderWith, returning, watchThreads } from './kit/one-function.ts';
 import { account, key, resource, smallStack } from './kit/template-parts.ts';
 import { startServer, temporaryFolder } from './kit/temporary.ts';
@@ -38,6 +39,20 @@ test.each([
   [{ template: undefined }, 'The stack is missing: pass '],
   [{ store: undefined }, 'The store is missing: pass '],
   [{ assets: '/nowhere' }, 'The folder of the assets, /nowhere, does not exist.'],
+  [{ enviroment: {} }, 'The option enviroment is unknown. The options are app, stack, template, '],
+  [{ toString: true }, 'The option toString is unknown. '],
+  [{ app: 'app.js' }, "The option app must be a CDK app, not 'app.js'."],
+  [{ store: {} }, 'The option store must be { folder } or { endpoint }, not {}.'],
+  [{ leaveOut: 'no' }, "The option leaveOut must be a boolean, not 'no'."],
+  [{ maxInstances: 0 }, 'The option maxInstances must be a whole number above 0, not 0.'],
+  [{ port: Number('x') }, 'The option port must be a whole number, not NaN.'],
+  [{ port: 65_536 }, 'The port 65536 cannot be used ('],
+  [{ certificates: 'PEM' }, 'The option certificates must be a list of strings, '],
+  [{ stack: 1 }, 'The option stack must be a string, not 1.'],
+  [{ environment: { One: { COUNT: 1 } } }, 'The option environment must be '],
+  [{ onRequest: 'log' }, 'The option onRequest must be a function, '],
+  [{ jwt: { issuer: 'https://issuer.example', audience: [1] } }, 'The option jwt must be '],
+  [{ jwt: { issuer: 'https://issuer.example', jwks: [] } }, 'The option jwt must be '],
 ])('serve rejects options with %j', async (change, message) => {
   const { options } = await prepare();
   await expect(serve({ ...options, ...change } as unknown as ServeOptions)).rejects.toThrow(message);
@@ -50,6 +65,27 @@ test('serve rejects functions with different time zones, because the threads of 
     serve({ ...stack, store: { folder: `${folder}/data` }, environment: { Two: { TZ } } });
   await expect(serving('Asia/Tokyo')).rejects.toThrow('UTC (One), Asia/Tokyo (Two)');
   await (await serving(':UTC')).close();
+});
+
+test('serve and reload reject an issuer that no JWT authorizer of the stack trusts, because it would have no effect', async () => {
+  const folder = await temporaryFolder();
+  const { template, assets } = await smallStack(folder, { functions: { One: returning('one') } });
+  const trust = (Issuer: string): Template => {
+    const jwt = { AuthorizerType: 'JWT', IdentitySource: ['$request.header.Authorization'] };
+    const JwtConfiguration = { Audience: ['shop'], Issuer };
+    const { OneRoute, ...Resources } = template.Resources;
+    const guarded = { ...OneRoute?.Properties, AuthorizationType: 'JWT', AuthorizerId: { Ref: 'Jwt' } };
+    const Jwt = resource('AWS::ApiGatewayV2::Authorizer', { ApiId: { Ref: 'Api' }, ...jwt, JwtConfiguration });
+    return { Resources: { ...Resources, Jwt, OneRoute: resource('AWS::ApiGatewayV2::Route', guarded) } };
+  };
+  const options = { assets, store: { folder: `${folder}/data` }, jwt: { issuer: 'https://own.example' } };
+  const untrusted =
+    "The option jwt has the issuer https://own.example, but the stack's JWT authorizers trust https://other.example.";
+  await expect(serve({ ...options, template: trust('https://other.example') })).rejects.toThrow(untrusted);
+  const { close, reload } = await serve({ ...options, template: trust('https://own.example') });
+  onTestFinished(close);
+  await expect(reload({ assets, template: trust('https://other.example') })).rejects.toThrow(untrusted);
+  await reload({ assets, template });
 });
 
 test('serve rejects a port that is in use, names the port in the error, and stops what was already started', async () => {
@@ -70,7 +106,7 @@ test.each<[names: string[], stack: { stack?: string }, failure?: string]>([
     {},
     'The app must have one stack, but it has Jobs, Api. Pass the name of one as `stack` (--stack).',
   ],
-  [['Jobs', 'Api'], { stack: 'Ape' }, 'The app has no stack Ape. It has Jobs, Api.'],
+  [['Jobs', 'Api'], { stack: 'Ape' }, 'The app has no stack Ape, but it has Jobs, Api. '],
 ])('serve serves one stack: with the stacks %j and the options %j, it fails with %s', async (names, stack, failure) => {
   const { appOf, store } = await prepare();
   const serving = serve({ app: await appOf(names), ...stack, store }).then(
