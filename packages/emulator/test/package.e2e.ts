@@ -59,4 +59,7 @@ test('the packed emulator has the dependencies that it needs, includes types, an
   await run(process.execPath, ['app.ts'], { cwd: project, env: { CDK_OUTDIR: 'cdk.out', ...process.env } });
   expect(await ask(project, [path.join(installed, bin['http-api-emulator']), '--port', '0'])).toBe('Hello Ann');
   expect(await ask(project, ['serve.ts'])).toBe('Hello Ann');
+  await run(process.execPath, ['token.ts'], { cwd: project });
+  const options = ['--port', '0', '--options', 'options.json'];
+  expect(await ask(project, [path.join(installed, bin['http-api-emulator']), ...options])).toBe('Hello Ann');
 });
