@@ -114,17 +114,19 @@ const readPolicy = (
   return readDocument(policy, 'PolicyDocument', policy.raw('PolicyDocument'));
 };
 
+const trustFields = ['Sid', 'Effect', 'Action', 'Principal', 'Condition'] as const;
+
 /** Checks that Lambda may assume a role: https://docs.aws.amazon.com/lambda/latest/dg/lambda-intro-execution-role.html */
 const mustTrustLambda = (role: Resource<'AWS::IAM::Role'>): void => {
   const path = 'AssumeRolePolicyDocument';
   const { Statement: statements } = role.fields(path, role.raw(path) ?? {}, ['Version', 'Id', 'Statement']);
   const about = [statements ?? []]
     .flat()
-    .map(Object)
+    .map((each, index) => role.fields(`${path}.Statement.${index}`, each, trustFields))
     .filter(({ Action, Principal }) => {
-      const service = Principal === '*' ? Principal : Object(Principal).Service;
+      const service: unknown = Principal === '*' ? Principal : Object(Principal).Service;
       const services = [role.evaluate(`${path}.Statement.Principal.Service`, service)].flat();
-      const isAssuming = [Action].flat().some((action) => ['sts:AssumeRole', 'sts:*', '*'].includes(action));
+      const isAssuming = [Action].flat().some((action) => ['sts:AssumeRole', 'sts:*', '*'].includes(String(action)));
       return isAssuming && services.some((each) => each === 'lambda.amazonaws.com' || each === '*');
     });
   const certain = about.filter(({ Condition }) => Condition === undefined).map(({ Effect }) => Effect);

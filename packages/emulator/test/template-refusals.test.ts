@@ -256,6 +256,10 @@ const roles: Row[] = [
   ...[trust({ ...trusted('Allow'), ...onlyIf }), trust(trusted('Allow'), { ...trusted('Deny'), ...onlyIf })].map(
     (change): Row => ['ShopRole', change, 'a Condition in its AssumeRolePolicyDocument decides whether Lambda may'],
   ),
+  ...['NotAction', 'NotPrincipal'].map((field): Row => {
+    const change = trust(trusted('Allow'), { Effect: 'Deny', [field]: {} });
+    return ['ShopRole', change, `its AssumeRolePolicyDocument.Statement.1.${field} is not supported`];
+  }),
   ['Shop', { VpcConfig: {} }, 'its VpcConfig is not supported: this machine is not in that network'],
 ];
 
