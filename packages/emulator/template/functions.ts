@@ -147,13 +147,13 @@ const assetOf = (resource: Resource, name: string, content: unknown): string => 
   throw resource.refuse(`its ${name} is not a CDK asset`, 'Deploy the code as a folder (in CDK: Code.fromAsset).');
 };
 
-/** Returns the folders of a function's layers. */
+/** Returns the folders of a function's layers, and leaves out layers that are not of the stack. */
 const readLayers = (fn: FunctionResource, resources: Resources): string[] =>
-  fn.list('Layers').map((arn) => {
+  fn.list('Layers').flatMap((arn) => {
     const found = resources.ofType('AWS::Lambda::LayerVersion').find((layer) => layerArn(layer) === arn);
     if (found !== undefined) return assetOf(found, 'Content', found.get('Content'));
-    const advice = 'Make a layer of those files in the same stack, or bundle them with the function.';
-    throw fn.refuse(`the files of its layer ${String(arn)} are not on this machine`, advice);
+    fn.leaveOut(`layer ${String(arn)}`, 'its files are not on this machine');
+    return [];
   });
 
 /**

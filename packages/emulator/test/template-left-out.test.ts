@@ -89,6 +89,7 @@ describe('with leaveOut, readTemplate', () => {
 
   test.each<[change: string, properties: object, part: string, reason: string]>([
     ['Shop', { VpcConfig: {} }, 'VpcConfig of Shop (AWS::Lambda::Function)', 'this machine is not in that network'],
+    ['Shop', { Layers: ['arn:theirs', { Ref: 'ShopLayer' }] }, 'layer arn:theirs of Shop (', 'its files are not'],
     [
       'Shop',
       { Role: 'arn:aws:iam::1:role/theirs' },

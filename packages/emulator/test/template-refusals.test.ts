@@ -167,7 +167,11 @@ const functions: Row[] = [
   ['Shop', variable('a', 'AWS_ENDPOINT_URL_DYNAMODB'), 'its Environment.Variables.AWS_ENDPOINT_URL_DYNAMODB must'],
   ['Shop', { Runtime: 'python3.13' }, 'its Runtime "python3.13" is not supported'],
   ['Shop', { Code: { ZipFile: 'exports.handler = () => {}' } }, 'its Code is not a CDK asset'],
-  ['Shop', { Layers: ['arn:of:another'] }, 'the files of its layer arn:of:another are not on this machine'],
+  [
+    'Shop',
+    { Layers: ['arn:of:another'] },
+    'its layer arn:of:another is not supported: its files are not on this machine',
+  ],
   ['ShopLayer', { Content: {} }, 'its Content is not a CDK asset'],
   ['Shop', { LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'X' } }, 'its LoggingConfig.ApplicationLogLevel'],
   ['Shop', { Handler: undefined }, 'it has no Handler'],
