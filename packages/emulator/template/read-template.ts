@@ -38,8 +38,9 @@ export const readTemplate = (
   { leaveOut = false, account = defaultAccount, environment = {}, jwt }: ReadOptions & { account?: Account } = {},
 ): ServedStack => {
   const resources = new Resources(template, account);
-  const functions = readFunctions(resources, assets, environment);
+  // Tables come first, because functions that refer to a refused one are left out.
   const tables = readTables(resources);
+  const functions = readFunctions(resources, assets, environment);
   const api = readApi(resources, jwt);
   refuseDuplicates(resources);
   const { leftOut, withoutEffect } = resources;

@@ -2,6 +2,7 @@ import type { Account, LeftOut } from '../served-stack.ts';
 import { hasNoEffect, invokedBy, providersOf, refusedTypes, unknownType } from './other-types.ts';
 import { makeLookUp } from './references.ts';
 import { type Properties as PropertyLists, type ReadProperty, type ServedType, served } from './resource-types.ts';
+import { tableTypes } from './tables.ts';
 import {
   evaluate,
   evaluateKnown,
@@ -36,7 +37,12 @@ export class Resources {
       );
     }
     this.account = account;
-    const find = (logicalId: string) => this.#resources.find((each) => each.logicalId === logicalId);
+    const find = (logicalId: string) => {
+      const found = this.#resources.find((each) => each.logicalId === logicalId);
+      // What refers to a table needs it: the store would not find one that is left out.
+      if (found && found.type in tableTypes) this.mustServe(found);
+      return found;
+    };
     this.scope = {
       lookUp: makeLookUp(template, account, find),
       conditions: template.Conditions ?? {},
