@@ -25,6 +25,8 @@ export type FunctionSpec = {
   name: string;
   account: Account;
   folder: string;
+  /** The code, if it is in the template and not in a folder. */
+  inlineCode?: string;
   /** The handler, written as FILE.EXPORT. */
   handler: string;
   /** Lambda's name of the runtime, such as nodejs24.x. */

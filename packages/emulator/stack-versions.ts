@@ -62,6 +62,7 @@ export class StackVersions {
     if (this.#isClosed) throw new Error('The stack was closed while a new version of it was loaded.');
     const specs = stack.functions.map((spec) => ({
       ...spec,
+      ...(spec.inlineCode !== undefined && { folder: this.#archives.folderOfCode(spec.inlineCode) }),
       environment: { ...this.#store.environmentOf(spec), ...spec.environment },
     }));
     const functions = new Functions(specs, this.#options, this.#archives, this.#newest?.functions);

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { unzipSync } from 'fflate';
 
-/** Unzips assets that are zip files, each once, to a temporary folder. */
+/** Unzips assets that are zip files, each once, to a temporary folder. Writes code in a template to such folders, too. */
 export class Archives {
   readonly #folders = new Map<string, string>();
 
@@ -11,9 +11,12 @@ export class Archives {
   folderOf(asset: string): string {
     const archive = `${asset}.zip`;
     if (existsSync(asset) || !existsSync(archive)) return asset;
-    const folder = this.#folders.get(archive) ?? this.#unzip(archive);
-    this.#folders.set(archive, folder);
-    return folder;
+    return this.#folders.get(archive) ?? this.#unzip(archive);
+  }
+
+  /** Returns a folder with `code` in its index.js. */
+  folderOfCode(code: string): string {
+    return this.#folders.get(code) ?? this.#write(code, [['index.js', code]]);
   }
 
   remove = (): void => {
@@ -25,6 +28,10 @@ export class Archives {
     const files = Object.entries(unzipSync(readFileSync(archive)));
     const [outside] = files.find(([name]) => path.normalize(name).startsWith('..')) ?? [];
     if (outside !== undefined) throw new Error(`${archive} has a file outside of it: ${outside}`);
+    return this.#write(archive, files);
+  }
+
+  #write(source: string, files: [name: string, content: string | Uint8Array][]): string {
     if (this.#folders.size === 0) process.on('exit', this.remove);
     const folder = mkdtempSync(path.join(os.tmpdir(), 'http-api-emulator-'));
     for (const [name, content] of files) {
@@ -32,6 +39,7 @@ export class Archives {
       mkdirSync(path.dirname(file), { recursive: true });
       if (!name.endsWith('/')) writeFileSync(file, content);
     }
+    this.#folders.set(source, folder);
     return folder;
   }
 }

@@ -105,7 +105,7 @@ const readFunction = (
   return {
     name: functionName(fn),
     account: fn.account,
-    folder: path.join(assets, assetOf(fn, 'Code', fn.get('Code'))),
+    ...readCode(fn, assets),
     handler: fn.text('Handler'),
     runtime,
     layers: readLayers(fn, resources).map((folder) => path.join(assets, folder)),
@@ -137,12 +137,22 @@ export const readFunctions = (
 };
 
 /**
+ * The folder of a function's code, or the code itself if it is in the template:
+ * https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-lambda-function-code.html
+ */
+const readCode = (fn: FunctionResource, assets: string): Pick<FunctionSpec, 'folder' | 'inlineCode'> => {
+  const { ZipFile: code } = Object(fn.raw('Code')) as { ZipFile?: unknown };
+  if (code === undefined) return { folder: path.join(assets, assetOf(fn, 'Code', fn.raw('Code'))) };
+  return { folder: '', inlineCode: String(fn.evaluate('Code.ZipFile', code)) };
+};
+
+/**
  * The folder of an asset, which `content` in the property `name` refers to. The CDK puts an asset into the folder
  * asset.HASH or, if it is a zip file, into asset.HASH.zip, and uploads it as HASH.zip.
  */
 const assetOf = (resource: Resource, name: string, content: unknown): string => {
   const { S3Key: key } = Object(content) as { S3Key?: unknown };
-  const [, hash] = /(?:^|\/)([0-9a-f]{64})\.zip$/.exec(String(key)) ?? [];
+  const [, hash] = /(?:^|\/)([0-9a-f]{64})\.zip$/.exec(String(resource.evaluateKnown(`${name}.S3Key`, key))) ?? [];
   if (hash !== undefined) return `asset.${hash}`;
   throw resource.refuse(`its ${name} is not a CDK asset`, 'Deploy the code as a folder (in CDK: Code.fromAsset).');
 };
@@ -151,7 +161,7 @@ const assetOf = (resource: Resource, name: string, content: unknown): string => 
 const readLayers = (fn: FunctionResource, resources: Resources): string[] =>
   fn.list('Layers').flatMap((arn) => {
     const found = resources.ofType('AWS::Lambda::LayerVersion').find((layer) => layerArn(layer) === arn);
-    if (found !== undefined) return assetOf(found, 'Content', found.get('Content'));
+    if (found !== undefined) return assetOf(found, 'Content', found.raw('Content'));
     fn.leaveOut(`layer ${String(arn)}`, 'its files are not on this machine');
     return [];
   });

@@ -46,6 +46,7 @@ export class Resources {
     this.scope = {
       lookUp: makeLookUp(template, account, find),
       conditions: template.Conditions ?? {},
+      mappings: template.Mappings,
       makeUp: (unknown) => {
         const { path, madeUp, reason } = unknown;
         this.leaveOutPart(path, `${reason.replace(`its ${path}`, 'it')}, so its value is made up`, unknown);

@@ -7,6 +7,7 @@
 export type Template = {
   Resources: Record<string, TemplateResource>;
   Parameters?: Record<string, { Type?: string; Default?: unknown }>;
+  Mappings?: Record<string, Record<string, Record<string, unknown>>>;
   Conditions?: Record<string, unknown>;
   Transform?: unknown;
 };
@@ -76,6 +77,7 @@ export type Scope = {
    */
   lookUp: (name: string, attribute: string | undefined, place: Place) => unknown;
   conditions: Record<string, unknown>;
+  mappings: Template['Mappings'];
   /** Returns a value to use in place of an unknown one. @throws UnknownValue if there may be none */
   makeUp: (unknown: UnknownValue) => unknown;
 };
@@ -158,6 +160,11 @@ const call = (name: string, argument: unknown, place: Place, scope: Scope): unkn
       const selected = list(second)[Number(text(first))];
       if (selected === undefined) throw malformed();
       return selected;
+    }
+    case 'Fn::FindInMap': {
+      const found = own(own(own(scope.mappings, text(first)), text(second)), text(third));
+      if (found === undefined) throw malformed();
+      return found;
     }
     case 'Fn::Sub': {
       const variables = new Map(Object.entries((second ?? {}) as object));

@@ -342,6 +342,19 @@ test('an asset that is a zip file is unzipped to a folder that close removes, un
   expect(existsSync(String(root))).toBe(false);
 });
 
+test('code in the template is served as index.js in a folder that close removes', async () => {
+  const folder = await temporaryFolder();
+  const stack = await smallStack(folder, { functions: { Fn: '' } });
+  const code = 'exports.handler = async () => __filename';
+  Object.assign(stack.template.Resources['Fn']?.Properties ?? {}, { Code: { ZipFile: code } });
+  const { url, close } = await serve({ ...stack, store: { folder: `${folder}/data` } });
+  const file = String(await (await fetch(`${url}/Fn`)).json());
+  expect(path.basename(file)).toBe('index.js');
+  expect(await readFile(file, 'utf8')).toBe(code);
+  await close();
+  expect(existsSync(file)).toBe(false);
+});
+
 test('if reload rejects a stack, it ends the functions that it has started for that stack', async () => {
   const [good, bad] = [await watchThreads(), await watchThreads()];
   const { ask, reload } = await start({ functions: { Good: returning('old'), Bad: returning('old') } });

@@ -158,6 +158,7 @@ const values = (
     [{ 'Fn::Select': [3, ['a']] }, 'has a malformed Fn::Select'],
     [{ 'Fn::Split': ['-', ['a']] }, 'has a malformed Fn::Split'],
     [{ 'Fn::Sub': [['a']] }, 'has a malformed Fn::Sub'],
+    [{ 'Fn::FindInMap': ['Sizes', 'small', 'height'] }, 'has a malformed Fn::FindInMap'],
   ] as const
 ).map(([value, reason]): Row => ['Shop', variable(value), `its Environment.Variables.NAME ${reason}`]);
 
@@ -166,7 +167,8 @@ const functions: Row[] = [
   ['Shop', variable('mine', 'AWS_SESSION_TOKEN'), 'its Environment.Variables.AWS_SESSION_TOKEN is reserved by Lambda'],
   ['Shop', variable('a', 'AWS_ENDPOINT_URL_DYNAMODB'), 'its Environment.Variables.AWS_ENDPOINT_URL_DYNAMODB must'],
   ['Shop', { Runtime: 'python3.13' }, 'its Runtime "python3.13" is not supported'],
-  ['Shop', { Code: { ZipFile: 'exports.handler = () => {}' } }, 'its Code is not a CDK asset'],
+  ['Shop', { Code: { S3Key: 'theirs.zip' } }, 'its Code is not a CDK asset'],
+  ['Shop', { Code: { S3Bucket: { Ref: 'NoDefault' }, S3Key: { Ref: 'NoDefault' } } }, 'its Code.S3Key refers to the'],
   [
     'Shop',
     { Layers: ['arn:of:another'] },

@@ -128,6 +128,13 @@ describe('readTemplate', () => {
     expect(functions[0]?.environment).toEqual({ A: 'yes', B: 'Orders' });
   });
 
+  test('evaluates Fn::FindInMap', () => {
+    const variables = { SIZE: { 'Fn::FindInMap': ['Sizes', { 'Fn::Select': [0, ['small']] }, 'width'] } };
+    expect(readWith('Shop', { Environment: { Variables: variables } }).functions[0]?.environment).toEqual({
+      SIZE: '7',
+    });
+  });
+
   test('replaces variables of a function by those in the option environment, which may be unknown in the template', () => {
     const template = ordersTemplate(({ Shop }) => {
       Object.assign(Shop?.Properties ?? {}, {

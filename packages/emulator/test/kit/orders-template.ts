@@ -158,6 +158,7 @@ const original = {
     FromSsm: { Type: 'AWS::SSM::Parameter::Value<String>', Default: '/shop/name' },
     Origins: { Type: 'CommaDelimitedList', Default: 'https://shop.example, https://www.shop.example' },
   },
+  Mappings: { Sizes: { small: { width: 7 } } },
   Conditions: {
     Always: { 'Fn::Equals': [{ Ref: 'Seconds' }, 7] },
     Never: { 'Fn::Not': [{ 'Fn::Or': [{ Condition: 'Always' }, { 'Fn::Equals': ['a', 'b'] }] }] },
