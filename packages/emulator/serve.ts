@@ -10,7 +10,7 @@ import { checkOptions } from './options.ts';
 import type { LeftOut, ServedStack } from './served-stack.ts';
 import { listen } from './servers.ts';
 import { StackVersions } from './stack-versions.ts';
-import { readAccount, readStacks } from './template/cloud-assembly.ts';
+import { readDeployment, readStacks } from './template/cloud-assembly.ts';
 import { type ReadOptions, readTemplate, type Template } from './template/read-template.ts';
 
 export { FolderError, lockFolder } from './dynamodb/data-folder.ts';
@@ -173,7 +173,7 @@ const readStack = (source: Source, options: ReadOptions): ServedStack => {
   if (!template?.Resources || !assets)
     throw new Error('The stack is missing: pass an app, or a template with the folder of its assets.');
   if (!existsSync(assets)) throw new Error(`The folder of the assets, ${assets}, does not exist.`);
-  const stack = readTemplate(template, assets, { ...options, account: readAccount(template, assets) });
+  const stack = readTemplate(template, assets, { ...options, ...readDeployment(template, assets) });
   const issuers = stack.api.routes.flatMap(({ authorizer = {} }) => ('issuer' in authorizer ? authorizer.issuer : []));
   if (!options.jwt || issuers.length === 0 || issuers.includes(options.jwt.issuer)) return stack;
   const trusted = [...new Set(issuers)].join(', ');

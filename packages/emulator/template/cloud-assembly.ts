@@ -11,7 +11,7 @@ type Artifact = { type: string; displayName?: string; environment?: string; prop
  * A stack. `names` are the one that `cdk list` prints, such as Prod/Orders for a stack of a stage, and the one on AWS.
  * `environment` is its account and region, as aws://ACCOUNT/REGION.
  */
-type Stack = { names: string[]; template: Template; environment: string };
+type Stack = { names: string[]; nameOnAws: string; template: Template; environment: string };
 
 export const manifestOf = (folder: string): string => path.join(folder, 'manifest.json');
 
@@ -22,25 +22,37 @@ export const manifestOf = (folder: string): string => path.join(folder, 'manifes
 export const readStacks = (folder: string): Stack[] => {
   const { artifacts = {} }: { artifacts?: Record<string, Artifact> } = readJson(manifestOf(folder));
   return Object.entries(artifacts).flatMap(([id, { type, displayName = id, environment = '', properties = {} }]) => {
-    const { stackName = id, templateFile, directoryName } = properties;
+    const { templateFile, directoryName, stackName: nameOnAws = id } = properties;
     if (type === 'cdk:cloud-assembly' && directoryName !== undefined)
       return readStacks(path.join(folder, directoryName));
     if (type !== 'aws:cloudformation:stack' || templateFile === undefined) return [];
-    const names = [displayName, stackName];
-    return [{ names, template: readJson(path.join(folder, templateFile)), environment }];
+    const template = readJson(path.join(folder, templateFile));
+    return [{ names: [displayName, nameOnAws], nameOnAws, template, environment }];
   });
 };
 
 export const readJson = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
 
-/**
- * The account and the region for which the CDK has synthesized a stack (its `env`); the defaults if the app leaves them
- * open, or if `assets` is not a cloud assembly.
- */
-export const readAccount = (template: Template, assets: string): Account => {
+/** Where and by which name a template is deployed, and the other stacks in the same cloud assembly. */
+export type Deployment = { account: Account; stackName?: string; others?: OtherStack[] };
+
+export type OtherStack = { account: Account; template: Template };
+
+/** Finds the deployment of a template. Without a cloud assembly in `assets`, only the default account is known. */
+export const readDeployment = (template: Template, assets: string): Deployment => {
   const stacks = existsSync(manifestOf(assets)) ? readStacks(assets) : [];
   const isOfTemplate = (stack: Stack) => isDeepStrictEqual(stack.template, template);
-  const { environment = '' } = (stacks.length === 1 ? stacks[0] : stacks.find(isOfTemplate)) ?? {};
+  const found = stacks.length === 1 ? stacks[0] : stacks.find(isOfTemplate);
+  const others = stacks.filter((stack) => stack !== found);
+  return {
+    account: accountOf(found?.environment),
+    ...(found && { stackName: found.nameOnAws }),
+    others: others.map((stack) => ({ template: stack.template, account: accountOf(stack.environment) })),
+  };
+};
+
+/** The account and the region of a stack's `env`; the defaults if the app leaves them open. */
+const accountOf = (environment = ''): Account => {
   const [, id = '', region = ''] = /^aws:\/\/(.+)\/(.+)$/.exec(environment) ?? [];
   return {
     id: /^\d{12}$/.test(id) ? id : defaultAccount.id,

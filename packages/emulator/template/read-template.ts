@@ -1,5 +1,6 @@
-import { type Account, defaultAccount, type JwtIssuer, type ServedStack } from '../served-stack.ts';
+import { defaultAccount, type JwtIssuer, type ServedStack } from '../served-stack.ts';
 import { readApi } from './api.ts';
+import type { Deployment } from './cloud-assembly.ts';
 import { aliasArn, functionName, readFunctions } from './functions.ts';
 import { leaveOutAdvice } from './other-types.ts';
 import type { ServedType } from './resource-types.ts';
@@ -35,9 +36,10 @@ export type ReadOptions = {
 export const readTemplate = (
   template: Template,
   assets: string,
-  { leaveOut = false, account = defaultAccount, environment = {}, jwt }: ReadOptions & { account?: Account } = {},
+  { leaveOut = false, environment = {}, jwt, ...deployment }: ReadOptions & Partial<Deployment> = {},
 ): ServedStack => {
-  const resources = new Resources(template, account);
+  const { account = defaultAccount } = deployment;
+  const resources = new Resources(template, { ...deployment, account });
   // Tables come first, because functions that refer to a refused one are left out.
   const tables = readTables(resources);
   const functions = readFunctions(resources, assets, environment);
@@ -45,7 +47,7 @@ export const readTemplate = (
   refuseDuplicates(resources);
   const { leftOut, withoutEffect } = resources;
   if (!leaveOut && leftOut.length > 0) throw resources.error(leaveOutAdvice);
-  return { account, api, functions, tables, leftOut, withoutEffect };
+  return { account, api, functions, tables: [...tables, ...resources.importedTables], leftOut, withoutEffect };
 };
 
 /**

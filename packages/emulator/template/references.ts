@@ -1,4 +1,5 @@
 import type { Account } from '../served-stack.ts';
+import type { Deployment } from './cloud-assembly.ts';
 import { type ServedType, type Values, values } from './resource-types.ts';
 import type { Resource } from './resources.ts';
 import { type Named, named, own, type Scope, type Template, UnknownValue } from './template.ts';
@@ -8,10 +9,14 @@ import { type Named, named, own, type Scope, type Template, UnknownValue } from 
  * @param find returns the resource with a logical id, or undefined if the emulator does not serve that resource
  */
 export const makeLookUp =
-  (template: Template, account: Account, find: (logicalId: string) => Resource | undefined): Scope['lookUp'] =>
+  (
+    template: Template,
+    { account, stackName }: Deployment,
+    find: (logicalId: string) => Resource | undefined,
+  ): Scope['lookUp'] =>
   (name, attribute, place) => {
     if (attribute === undefined && name === 'AWS::NoValue') return undefined;
-    const pseudoParameter = attribute === undefined ? own(pseudoParameters(account), name) : undefined;
+    const pseudoParameter = attribute === undefined ? own(pseudoParameters(account, stackName), name) : undefined;
     if (pseudoParameter !== undefined) return pseudoParameter;
     const parameter = own(template.Parameters, name);
     if (attribute === undefined && parameter !== undefined) {
@@ -56,10 +61,11 @@ const api = 'AWS::ApiGatewayV2::';
  * The pseudo parameters whose values the emulator knows:
  * https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/pseudo-parameter-reference.html
  */
-const pseudoParameters = (account: Account): Record<string, string> => ({
+const pseudoParameters = (account: Account, stackName?: string): Record<string, string | undefined> => ({
   'AWS::AccountId': account.id,
   'AWS::Partition': 'aws',
   'AWS::Region': account.region,
+  'AWS::StackName': stackName,
   'AWS::URLSuffix': 'amazonaws.com',
 });
 

@@ -1,8 +1,9 @@
-import type { Account, LeftOut } from '../served-stack.ts';
+import type { Account, LeftOut, TableSpec } from '../served-stack.ts';
+import type { Deployment, OtherStack } from './cloud-assembly.ts';
 import { hasNoEffect, invokedBy, providersOf, refusedTypes, unknownType } from './other-types.ts';
 import { makeLookUp } from './references.ts';
 import { type Properties as PropertyLists, type ReadProperty, type ServedType, served } from './resource-types.ts';
-import { tableTypes } from './tables.ts';
+import { readTables, tableTypes } from './tables.ts';
 import {
   evaluate,
   evaluateKnown,
@@ -11,10 +12,12 @@ import {
   named,
   namesIn,
   own,
+  type Place,
   Refusal,
   type Scope,
   type Template,
   type TemplateResource,
+  UnknownValue,
 } from './template.ts';
 
 /** The resources of a template: those that the emulator serves, and the reasons why it leaves out others. */
@@ -23,6 +26,9 @@ export class Resources {
   readonly scope: Scope;
   /** The names of the resources that have no effect here, such as Logs (AWS::Logs::LogGroup). */
   readonly withoutEffect: string[] = [];
+  /** The tables of the stacks from which this one imports values. */
+  readonly importedTables: TableSpec[] = [];
+  readonly #imported = new Map<OtherStack, Resources>();
   readonly #resources: Resource[] = [];
   /** The refusals of resources, by their logical ids. */
   readonly #refusals = new Map<string, Refusal>();
@@ -30,13 +36,13 @@ export class Resources {
   readonly #leftOut = new Map<string, string>();
   readonly #messages = new Set<string>();
 
-  constructor(template: Template, account: Account) {
+  constructor(template: Template, deployment: Deployment) {
     if (template.Transform !== undefined) {
       throw new Error(
         `The template has the Transform ${JSON.stringify(template.Transform)}, which only CloudFormation can apply. Serve the transformed template.`,
       );
     }
-    this.account = account;
+    this.account = deployment.account;
     const find = (logicalId: string) => {
       const found = this.#resources.find((each) => each.logicalId === logicalId);
       // What refers to a table needs it: the store would not find one that is left out.
@@ -44,9 +50,10 @@ export class Resources {
       return found;
     };
     this.scope = {
-      lookUp: makeLookUp(template, account, find),
+      lookUp: makeLookUp(template, deployment, find),
       conditions: template.Conditions ?? {},
       mappings: template.Mappings,
+      importValue: (name, place) => this.#importValue(name, place, deployment.others),
       makeUp: (unknown) => {
         const { path, madeUp, reason } = unknown;
         this.leaveOutPart(path, `${reason.replace(`its ${path}`, 'it')}, so its value is made up`, unknown);
@@ -111,6 +118,18 @@ export class Resources {
   /** Leaves out a part of a resource, and serves the rest of it. */
   leaveOutPart(part: string, reason: string, refusal: Refusal): void {
     this.#list(`${part} of ${named(refusal.resource)}`, reason, refusal);
+  }
+
+  #importValue(name: string, place: Place, others: OtherStack[] = []): unknown {
+    for (const other of others) {
+      const exported = Object.values(other.template.Outputs ?? {}).find(({ Export }) => Export?.Name === name);
+      if (exported === undefined) continue;
+      const resources = this.#imported.get(other) ?? new Resources(other.template, other);
+      if (!this.#imported.has(other)) this.importedTables.push(...readTables(resources));
+      this.#imported.set(other, resources);
+      return evaluateKnown(exported.Value, place, resources.scope);
+    }
+    throw new UnknownValue(place, `imports ${name}, which no stack of the same folder exports`, name);
   }
 
   #list(name: string, reason: string, { message }: Refusal): void {

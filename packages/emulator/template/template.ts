@@ -9,6 +9,7 @@ export type Template = {
   Parameters?: Record<string, { Type?: string; Default?: unknown }>;
   Mappings?: Record<string, Record<string, Record<string, unknown>>>;
   Conditions?: Record<string, unknown>;
+  Outputs?: Record<string, { Value?: unknown; Export?: { Name?: unknown } }>;
   Transform?: unknown;
 };
 
@@ -66,7 +67,7 @@ export class UnknownValue extends Refusal {
  * Where in the template a value is, for error messages. `path` is the property, such as
  * Environment.Variables.TABLE_NAME.
  */
-type Place = { resource: Named; path: string };
+export type Place = { resource: Named; path: string };
 
 /** What the intrinsic functions of a template depend on. */
 export type Scope = {
@@ -78,6 +79,8 @@ export type Scope = {
   lookUp: (name: string, attribute: string | undefined, place: Place) => unknown;
   conditions: Record<string, unknown>;
   mappings: Template['Mappings'];
+  /** Returns what another stack exports. @throws UnknownValue */
+  importValue: (name: string, place: Place) => unknown;
   /** Returns a value to use in place of an unknown one. @throws UnknownValue if there may be none */
   makeUp: (unknown: UnknownValue) => unknown;
 };
@@ -152,6 +155,8 @@ const call = (name: string, argument: unknown, place: Place, scope: Scope): unkn
       const [logicalId, attribute] = Array.isArray(argument) ? argument.map(text) : text(argument).split(/\.(.*)/);
       return scope.lookUp(logicalId ?? '', attribute ?? '', place);
     }
+    case 'Fn::ImportValue':
+      return scope.importValue(text(argument), place);
     case 'Fn::Join':
       return list(second).map(text).join(text(first));
     case 'Fn::Split':

@@ -1,10 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { readStacks } from '../template/cloud-assembly.ts';
+import { defaultAccount as account } from '../served-stack.ts';
+import { readDeployment, readStacks } from '../template/cloud-assembly.ts';
 import { temporaryFolder } from './kit/temporary.ts';
 
-test('readStacks reads the stacks of a cloud assembly and of its stages', async () => {
+test('readStacks reads the stacks of a cloud assembly and of its stages, and readDeployment finds one among them', async () => {
   const folder = await temporaryFolder();
   const write = async (name: string, content: object) => {
     await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
@@ -24,7 +25,7 @@ test('readStacks reads the stacks of a cloud assembly and of its stages', async 
       ProdOrders: {
         type: 'aws:cloudformation:stack',
         displayName: 'Prod/Orders',
-        properties: { templateFile: 'orders.json', stackName: 'Prod-Orders' },
+        properties: { templateFile: 'orders.json', stackName: 'orders-1' },
       },
     },
   });
@@ -32,7 +33,8 @@ test('readStacks reads the stacks of a cloud assembly and of its stages', async 
   await write('orders.json', template);
   await write('assembly-Prod/orders.json', ofStage);
   expect(readStacks(folder)).toEqual([
-    { names: ['Orders', 'Orders'], template, environment: '' },
-    { names: ['Prod/Orders', 'Prod-Orders'], template: ofStage, environment: '' },
+    { names: ['Orders', 'Orders'], nameOnAws: 'Orders', template, environment: '' },
+    { names: ['Prod/Orders', 'orders-1'], nameOnAws: 'orders-1', template: ofStage, environment: '' },
   ]);
+  expect(readDeployment(ofStage, folder)).toEqual({ account, stackName: 'orders-1', others: [{ account, template }] });
 });

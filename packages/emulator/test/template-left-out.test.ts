@@ -71,13 +71,13 @@ describe('with leaveOut, readTemplate', () => {
     [{ Ref: 'Pool' }, `${account.region}_Pool`],
     [{ Ref: 'nothing' }, 'nothing'],
     [{ Ref: 'FromSsm' }, 'FromSsm'],
-    [{ 'Fn::Join': ['', ['to ', { 'Fn::ImportValue': 'a' }]] }, 'to Fn::ImportValue'],
+    [{ 'Fn::Join': ['', ['to ', { 'Fn::ImportValue': 'a' }]] }, 'to a'],
     ['-{{resolve:ssm:key}}', '-resolve:ssm:key'],
   ])('makes up the value of the variable %j, and says so', (value, expected) => {
     const { functions, leftOut } = read({ Jobs }, { Shop: { Environment: { Variables: { NAME: value } } } });
     expect(functions[0]?.environment).toEqual({ NAME: expected });
     const part = 'Environment.Variables.NAME of Shop (AWS::Lambda::Function)';
-    const reason = expect.stringMatching(/^it (refers to|uses|has) .*, so its value is made up$/);
+    const reason = expect.stringMatching(/^it (refers to|uses|has|imports) .*, so its value is made up$/);
     expect(leftOut).toEqual([queue, { resource: part, reason }]);
   });
 

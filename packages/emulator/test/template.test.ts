@@ -5,7 +5,7 @@ import { readTemplate } from '../template/read-template.ts';
 import { served } from '../template/resource-types.ts';
 import { namesIn } from '../template/template.ts';
 import { assetHash, type ChangedResource, ordersTemplate } from './kit/orders-template.ts';
-import { account, arnOf, hash, number, range, resource, route, text } from './kit/template-parts.ts';
+import { account, arnOf, hash, key, number, range, resource, route, text } from './kit/template-parts.ts';
 
 const read = (change?: (resources: Record<string, ChangedResource>) => void) =>
   readTemplate(ordersTemplate(change), '/assets', { account });
@@ -133,6 +133,42 @@ describe('readTemplate', () => {
     expect(readWith('Shop', { Environment: { Variables: variables } }).functions[0]?.environment).toEqual({
       SIZE: '7',
     });
+  });
+
+  const exporting = (Value: unknown, properties: object = {}) => {
+    const Outputs = { Plain: { Value: 'none' }, Table: { Value, Export: { Name: 'Data:Table' } } };
+    return {
+      template: { Resources: { Table: resource('AWS::DynamoDB::Table', { ...key, ...properties }) }, Outputs },
+      account,
+    };
+  };
+  const importing = ordersTemplate(({ Shop }) => {
+    Object.assign(Shop?.Properties ?? {}, {
+      Environment: { Variables: { TABLE: { 'Fn::ImportValue': 'Data:Table' }, STACK: { Ref: 'AWS::StackName' } } },
+    });
+  });
+
+  test('reads what another stack exports, and the tables of that stack, and the name of its own stack', () => {
+    const deployment = { account, stackName: 'Shop-1', others: [exporting({ Ref: 'Table' })] };
+    const { functions, tables } = readTemplate(importing, '/assets', deployment);
+    expect(functions[0]?.environment).toEqual({ TABLE: 'Table', STACK: 'Shop-1' });
+    expect(tables.map(({ TableName }) => TableName)).toEqual(['Orders', 'items', 'Table']);
+  });
+
+  test.each([
+    [
+      { Ref: 'Table' },
+      { ResourcePolicy: {} },
+      'Table (AWS::DynamoDB::Table) cannot be served here: its ResourcePolicy',
+    ],
+    [
+      arnOf('Key'),
+      {},
+      'Shop (AWS::Lambda::Function) cannot be served here: its Environment.Variables.TABLE refers to Arn of Key',
+    ],
+  ])('refuses a stack that imports %j if the properties of the table are %j', (value, properties, message) => {
+    const others = [exporting(value, properties)];
+    expect(() => readTemplate(importing, '/assets', { account, stackName: 'Shop-1', others })).toThrow(message);
   });
 
   test('replaces variables of a function by those in the option environment, which may be unknown in the template', () => {
