@@ -3,6 +3,7 @@ import { readAuthorization, readAuthorizer } from './authorizers.ts';
 import { type FindTarget, onlyByPermission, targetFinder } from './functions.ts';
 import type { ServedType, ServedTypes } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
+import { named } from './template.ts';
 
 export const apiTypes = {
   'AWS::ApiGatewayV2::Api': {
@@ -52,39 +53,49 @@ type IntegrationPart = Resource<'AWS::ApiGatewayV2::Integration'>;
 
 /** Reads the HTTP API of a template. `jwt` is as in `serve`. @throws Error if the template has none that can be served */
 export const readApi = (resources: Resources, jwt?: JwtIssuer): ApiSpec => {
-  const api = firstOf(resources, 'AWS::ApiGatewayV2::Api', 'Add an HTTP API (in CDK: HttpApi).', (each) =>
-    each.mustBe('ProtocolType', ['HTTP'], 'Use an HTTP API (in CDK: HttpApi).'),
-  );
-  resources.readAll(partsOfApi, (part) => part.mustBe('ApiId', [api.logicalId]));
-  const stage = firstOf(resources, 'AWS::ApiGatewayV2::Stage', addStage, (each) => {
-    each.mustBe('StageName', ['$default'], addStage);
-    each.mustBe('AutoDeploy', [true], 'Set it to true (in CDK: autoDeploy).');
+  const addApi = 'Serve a stack with an HTTP API (in CDK: HttpApi).';
+  const api = firstOf(resources, 'AWS::ApiGatewayV2::Api', addApi, (each) => {
+    each.mustBe('ProtocolType', ['HTTP']);
+    return [each];
   });
+  resources.readAll(partsOfApi, (part) => part.mustBe('ApiId', [api.logicalId]));
+  const stage = readStage(resources);
   const { account } = resources;
   const cors = readCors(api);
   return { account, routes: readRoutes(api, resources, readThrottles(stage, resources), jwt), ...(cors && { cors }) };
 };
 
 /**
- * Returns the first resource of a type that passes a check, and leaves out the others.
+ * Returns the first resource of a type that `select` returns, and leaves out the others that it returns.
  * @param advice tells the user what to do if there is none
  */
 const firstOf = <T extends ServedType>(
   resources: Resources,
   type: T,
   advice: string,
-  check: (resource: Resource<T>) => void,
+  select: (resource: Resource<T>) => Resource<T>[],
 ): Resource<T> => {
-  const [first, ...others] = resources.readAll([type], (each) => {
-    check(each);
-    return each;
-  });
+  const [first, ...others] = resources.readAll([type], select).flat();
   if (first === undefined) throw resources.error(`The template has no ${type} that can be served. ${advice}`);
   for (const other of others) resources.leaveOut(other, other.refuse(`only ${first.logicalId} is served`));
   return first;
 };
 
-const addStage = 'Add the stage $default (in CDK: createDefaultStage).';
+/** Reads the stage $default. On AWS, other stages beside it give the API other addresses; they have no effect here. */
+const readStage = (resources: Resources): Stage => {
+  const isDefault = (each: Stage) => each.get('StageName') === '$default';
+  const hasDefault = resources.readAll(['AWS::ApiGatewayV2::Stage'], isDefault).includes(true);
+  return firstOf(resources, 'AWS::ApiGatewayV2::Stage', 'Add the stage $default (in CDK: addStage).', (each) => {
+    if (!isDefault(each)) {
+      const name = JSON.stringify(each.get('StageName'));
+      if (!hasDefault) throw each.refuse(`its StageName is ${name}, and paths that begin with a stage are not served`);
+      resources.withoutEffect.push(named(each));
+      return [];
+    }
+    each.mustBe('AutoDeploy', [true], 'Set it to true (in CDK: autoDeploy).');
+    return [each];
+  });
+};
 
 const partsOfApi = [
   'AWS::ApiGatewayV2::ApiMapping',

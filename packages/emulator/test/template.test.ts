@@ -5,7 +5,7 @@ import { readTemplate } from '../template/read-template.ts';
 import { served } from '../template/resource-types.ts';
 import { namesIn } from '../template/template.ts';
 import { assetHash, type ChangedResource, ordersTemplate } from './kit/orders-template.ts';
-import { account, arnOf, hash, key, number, range, resource, route, text } from './kit/template-parts.ts';
+import { account, arnOf, hash, key, number, range, resource, route, stage, text } from './kit/template-parts.ts';
 
 const read = (change?: (resources: Record<string, ChangedResource>) => void) =>
   readTemplate(ordersTemplate(change), '/assets', { account });
@@ -288,6 +288,13 @@ describe('readTemplate', () => {
       }
     });
     expect(changed).toEqual(read());
+  });
+
+  test('ignores another stage than $default', () => {
+    const { withoutEffect, ...others } = read((all) => Object.assign(all, { V1: stage({ StageName: 'v1' }) }));
+    const { withoutEffect: before, ...same } = read();
+    expect(others).toEqual(same);
+    expect(withoutEffect).toEqual([...before, 'V1 (AWS::ApiGatewayV2::Stage)']);
   });
 
   test.each([
