@@ -92,7 +92,7 @@ const readStage = (resources: Resources): Stage => {
       resources.withoutEffect.push(named(each));
       return [];
     }
-    each.mustBe('AutoDeploy', [true], 'Set it to true (in CDK: autoDeploy).');
+    each.mustBe('AutoDeploy', [true]);
     return [each];
   });
 };
@@ -208,10 +208,7 @@ const readRoutes = (
     resources.mustServe({ logicalId });
     resources.mustServe({ logicalId: route.text('AuthorizerId', '') });
     const integration = integrations.get(logicalId);
-    if (integration === undefined) {
-      const reason = `its Target ${target} is not an integration of the template`;
-      throw route.refuse(reason, 'Define that integration in the same stack.');
-    }
+    if (integration === undefined) throw route.refuse(`its Target ${target} is not an integration of the template`);
     const throttle = throttleOf(routeKey);
     return { routeKey, ...integration, ...readAuthorization(route, authorizers), ...(throttle && { throttle }) };
   };
@@ -240,9 +237,9 @@ const readRouteKey = (route: Route): string => {
 
 /** Reads an integration: https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis-apiid-integrations.html */
 const readIntegration = (integration: IntegrationPart, findTarget: FindTarget): Integration => {
-  integration.mustBe('IntegrationType', ['AWS_PROXY'], 'Integrate a Lambda function (in CDK: HttpLambdaIntegration).');
+  integration.mustBe('IntegrationType', ['AWS_PROXY']);
   integration.mustBe('ConnectionType', ['INTERNET', undefined]);
-  integration.mustBe('PayloadFormatVersion', ['2.0'], 'Set it to 2.0.');
+  integration.mustBe('PayloadFormatVersion', ['2.0']);
   return {
     target: findTarget(integration, integration.text('IntegrationUri')),
     timeout: integration.number('TimeoutInMillis', 30_000, { min: 50, max: 30_000 }),

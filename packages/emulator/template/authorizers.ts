@@ -30,7 +30,7 @@ const ttlProperty = 'AuthorizerResultTtlInSeconds';
  * @param jwt is the issuer that takes the place of one that is unknown here
  */
 export const readAuthorizer = (authorizer: Authorizer, findTarget: FindTarget, jwt?: JwtIssuer): AuthorizerSpec => {
-  authorizer.mustBe('AuthorizerType', ['REQUEST', 'JWT'], 'Use a Lambda or a JWT authorizer.');
+  authorizer.mustBe('AuthorizerType', ['REQUEST', 'JWT']);
   const isJwt = authorizer.text('AuthorizerType') === 'JWT';
   return isJwt ? readJwtAuthorizer(authorizer, jwt) : readLambdaAuthorizer(authorizer, findTarget);
 };
@@ -46,8 +46,8 @@ const readIdentitySources = (authorizer: Authorizer): string[] => {
 };
 
 const readLambdaAuthorizer = (authorizer: Authorizer, findTarget: FindTarget): LambdaAuthorizerSpec => {
-  authorizer.mustBe('AuthorizerPayloadFormatVersion', ['2.0', '1.0'], 'Set it to 2.0 or 1.0.');
-  authorizer.mustBe('EnableSimpleResponses', [true, false, undefined], 'Set it to true or false.');
+  authorizer.mustBe('AuthorizerPayloadFormatVersion', ['2.0', '1.0']);
+  authorizer.mustBe('EnableSimpleResponses', [true, false, undefined]);
   const isSimple = String(authorizer.get('EnableSimpleResponses')) === 'true';
   const format = authorizer.text('AuthorizerPayloadFormatVersion') === '1.0' ? '1.0' : '2.0';
   if (isSimple && format === '1.0')
@@ -96,12 +96,9 @@ export const readAuthorization = (
 ): Pick<RouteSpec, 'authorizer' | 'scopes'> => {
   const type = route.text('AuthorizationType', 'NONE');
   if (type === 'NONE') return {};
-  route.mustBe('AuthorizationType', ['CUSTOM', 'JWT'], 'Use a Lambda or a JWT authorizer.');
+  route.mustBe('AuthorizationType', ['CUSTOM', 'JWT']);
   const authorizer = authorizers.get(route.text('AuthorizerId'));
-  if (authorizer === undefined) {
-    const reason = 'its AuthorizerId is not an authorizer of the template';
-    throw route.refuse(reason, 'Define that authorizer in the same stack.');
-  }
-  route.mustBe('AuthorizationType', [authorizer.target ? 'CUSTOM' : 'JWT'], 'Set it to the kind of the authorizer.');
+  if (authorizer === undefined) throw route.refuse('its AuthorizerId is not an authorizer of the template');
+  route.mustBe('AuthorizationType', [authorizer.target ? 'CUSTOM' : 'JWT']);
   return authorizer.target ? { authorizer } : { authorizer, scopes: route.list('AuthorizationScopes').map(String) };
 };

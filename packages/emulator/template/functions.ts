@@ -97,10 +97,9 @@ const readFunction = (
 ): FunctionSpec => {
   if (fn.raw('VpcConfig') !== undefined)
     fn.leaveOut('VpcConfig', 'this machine is not in that network, so the function may reach other hosts');
-  fn.mustBe('PackageType', ['Zip', undefined], 'Deploy the code as a folder or a zip file.');
+  fn.mustBe('PackageType', ['Zip', undefined]);
   const runtime = fn.text('Runtime');
-  if (!/^nodejs\d+\.x$/.test(runtime))
-    throw fn.unsupported('Runtime', runtime, 'Use a Node.js runtime, such as nodejs24.x.');
+  if (!/^nodejs\d+\.x$/.test(runtime)) throw fn.unsupported('Runtime', runtime, 'Only Node.js runs here.');
   fn.number('ReservedConcurrentExecutions', 1, { min: 1 });
   return {
     name: functionName(fn),
@@ -154,7 +153,7 @@ const assetOf = (resource: Resource, name: string, content: unknown): string => 
   const { S3Key: key } = Object(content) as { S3Key?: unknown };
   const [, hash] = /(?:^|\/)([0-9a-f]{64})\.zip$/.exec(String(resource.evaluateKnown(`${name}.S3Key`, key))) ?? [];
   if (hash !== undefined) return `asset.${hash}`;
-  throw resource.refuse(`its ${name} is not a CDK asset`, 'Deploy the code as a folder (in CDK: Code.fromAsset).');
+  throw resource.refuse(`its ${name} is not a CDK asset`);
 };
 
 /** Returns the folders of a function's layers, and leaves out layers that are not of the stack. */
@@ -214,7 +213,7 @@ export const targetFinder = (resources: Resources): FindTarget => {
     ];
     const need = (user: Resource, wanted: string, what: string) => {
       const found = targets.find((each) => each.arn === wanted);
-      if (found === undefined) throw user.refuse(`the template has no ${what}`, 'Define it in the same stack.');
+      if (found === undefined) throw user.refuse(`the template has no ${what}`);
       resources.mustServe(found.part);
       return found;
     };

@@ -96,7 +96,8 @@ export const invokedBy = (
  * `unknownType` has the reason.
  */
 export const refusedTypes: Record<string, [reason: string, advice?: string]> = {
-  'AWS::ApiGateway::RestApi': ['only HTTP APIs are served', 'Use AWS::ApiGatewayV2::Api (in CDK: HttpApi).'],
+  'AWS::ApiGateway::RestApi': ['only HTTP APIs are served'],
+  'AWS::CloudFormation::Stack': ['nested stacks are not served'],
   'AWS::Lambda::EventSourceMapping': [onlyFromApi, invokeInstead],
   'AWS::Lambda::Url': [onlyFromApi],
 };

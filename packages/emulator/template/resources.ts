@@ -267,13 +267,13 @@ export class Resource<T extends ServedType = ServedType> {
   /**
    * Refuses a property unless its value is in `allowed`. Undefined in `allowed` means that the property may be absent.
    */
-  mustBe(name: ReadProperty<T>, allowed: (string | number | boolean | undefined)[], advice?: string): void {
+  mustBe(name: ReadProperty<T>, allowed: (string | boolean | undefined)[]): void {
     const value = this.get(name);
     // Compare as text, because CloudFormation converts between strings, numbers and booleans.
     if (allowed.some((each) => String(each) === String(value))) return;
-    const supported = allowed.find((each) => each !== undefined);
+    const supported = allowed.filter((each) => each !== undefined).map((each) => JSON.stringify(each));
     const found = value === undefined ? `it has no ${name}` : `its ${name} is ${JSON.stringify(value)}`;
-    throw this.refuse(`${found}, and only ${JSON.stringify(supported)} is supported`, advice);
+    throw this.refuse(`${found}, and only ${supported.join(' or ')} is supported`);
   }
 
   /**

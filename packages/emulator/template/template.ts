@@ -54,10 +54,11 @@ export class UnknownValue extends Refusal {
 
   constructor({ resource, path }: Place, reason: string, madeUp: string) {
     const isVariable = path.startsWith('Environment.Variables.');
-    const advice = isVariable
-      ? 'Set the variable with the option `environment`.'
-      : 'Give the property a literal value.';
-    super(resource, `its ${path} ${reason}`, advice);
+    super(
+      resource,
+      `its ${path} ${reason}`,
+      isVariable ? 'Set the variable with the option `environment`.' : undefined,
+    );
     this.path = path;
     this.madeUp = madeUp;
   }

@@ -273,6 +273,31 @@ const roles: Row[] = [
 const secondRoute = { ApiId: 'Api', RouteKey: 'GET /orders/{number}', Target: 'integrations/ShopIntegration' };
 const secondAlias = { FunctionName: 'Shop', FunctionVersion: '1', Name: 'live' };
 
+test.each<[logicalId: string, properties: object, message: string]>([
+  [
+    'GetOrder',
+    { AuthorizationType: 'AWS_IAM' },
+    'its AuthorizationType is "AWS_IAM", and only "CUSTOM" or "JWT" is supported.',
+  ],
+  [
+    'ShopIntegration',
+    { PayloadFormatVersion: '1.0' },
+    'its PayloadFormatVersion is "1.0", and only "2.0" is supported.',
+  ],
+  ['ShopIntegration', { IntegrationUri: 'elsewhere' }, 'the template has no function, version or alias elsewhere.'],
+  [
+    'Api',
+    { CorsConfiguration: { AllowOrigins: [{ Ref: 'Alarms' }] } },
+    'its CorsConfiguration.AllowOrigins refers to Alarms (AWS::SNS::Topic), which is unknown here.',
+  ],
+])(
+  'readTemplate does not advise to change an app that is right for AWS: %s with %j',
+  (logicalId, properties, message) => {
+    const [line] = messageAfter(set(logicalId, properties)).split('\n');
+    expect(line?.endsWith(message), line).toBe(true);
+  },
+);
+
 const names: Row[] = [
   ['Second', add('Second', 'AWS::ApiGatewayV2::Route', secondRoute), 'GetOrder has the same route, GET /orders/{}'],
   ['Guard', set('Shop', { FunctionName: 'the-guard' }), 'Shop has the same function name, the-guard'],
