@@ -60,8 +60,7 @@ const readLambdaAuthorizer = (authorizer: Authorizer, findTarget: FindTarget): L
   return { target, identitySources, format, isSimple, ttl: 1_000 * ttl };
 };
 
-const passJwt =
-  "Pass `jwt: { issuer, audience, jwks }` to `serve`: whose tokens are accepted here, their audience, and that issuer's keys.";
+const passJwt = 'pass `jwt: { issuer, audience, jwks }`, which says whose tokens are accepted here';
 
 const readJwtAuthorizer = (authorizer: Authorizer, jwt?: JwtIssuer): JwtAuthorizerSpec => {
   const path = 'JwtConfiguration';
@@ -73,7 +72,7 @@ const readJwtAuthorizer = (authorizer: Authorizer, jwt?: JwtIssuer): JwtAuthoriz
     } catch (error) {
       if (!(error instanceof UnknownValue)) throw error;
       if (otherwise !== undefined) return otherwise;
-      throw authorizer.refuse(error.reason, passJwt);
+      throw authorizer.refuse(`${error.reason}: ${passJwt}`);
     }
   };
   const issuer = String(read('Issuer', Issuer, jwt?.issuer));
@@ -86,7 +85,7 @@ const readJwtAuthorizer = (authorizer: Authorizer, jwt?: JwtIssuer): JwtAuthoriz
     throw authorizer.refuse('it needs exactly one IdentitySource, a header or a query parameter with the token');
   if (issuer === jwt?.issuer) return { ...jwt, audience, identitySource };
   if (/^https:/.test(issuer)) return { issuer, audience, identitySource };
-  throw authorizer.unsupported(`${path}.Issuer`, issuer, passJwt);
+  throw authorizer.refuse(`its ${path}.Issuer ${JSON.stringify(issuer)} is not known here: ${passJwt}`);
 };
 
 /** Reads who may call a route: https://docs.aws.amazon.com/apigatewayv2/latest/api-reference/apis-apiid-routes.html */

@@ -12,7 +12,8 @@ const withoutEffect = {
   CertificateManager: 'Certificate',
   CloudWatch: 'Alarm CompositeAlarm Dashboard',
   CodeDeploy: 'Application DeploymentConfig DeploymentGroup',
-  Cognito: 'UserPool UserPoolClient UserPoolDomain UserPoolResourceServer',
+  Cognito: `ManagedLoginBranding UserPool UserPoolClient UserPoolDomain UserPoolGroup UserPoolIdentityProvider
+    UserPoolResourceServer`,
   KMS: 'Alias Key',
   Lambda: 'CodeSigningConfig EventInvokeConfig LayerVersionPermission',
   Logs: 'LogGroup LogStream MetricFilter QueryDefinition ResourcePolicy',

@@ -39,7 +39,7 @@ export const readTemplate = (
   { leaveOut = false, environment = {}, jwt, ...deployment }: ReadOptions & Partial<Deployment> = {},
 ): ServedStack => {
   const { account = defaultAccount } = deployment;
-  const resources = new Resources(template, { ...deployment, account });
+  const resources = new Resources(template, { ...deployment, account, ...(jwt && { jwt }) });
   // Tables come first, because functions that refer to a refused one are left out.
   const tables = readTables(resources);
   const functions = readFunctions(resources, assets, environment);

@@ -1,18 +1,18 @@
-import type { Account } from '../served-stack.ts';
+import type { Account, JwtIssuer } from '../served-stack.ts';
 import type { Deployment } from './cloud-assembly.ts';
+import type { ReadOptions } from './read-template.ts';
 import { type ServedType, type Values, values } from './resource-types.ts';
-import type { Resource } from './resources.ts';
-import { type Named, named, own, type Scope, type Template, UnknownValue } from './template.ts';
+import type { Resource, Resources } from './resources.ts';
+import { evaluateKnown, named, own, type Scope, type Template, UnknownValue } from './template.ts';
 
 /**
  * Makes a function that looks up the values that `Ref` and `Fn::GetAtt` have in the emulator.
- * @param find returns the resource with a logical id, or undefined if the emulator does not serve that resource
  */
 export const makeLookUp =
   (
     template: Template,
-    { account, stackName }: Deployment,
-    find: (logicalId: string) => Resource | undefined,
+    { account, stackName, jwt }: Deployment & Pick<ReadOptions, 'jwt'>,
+    resources: Resources,
   ): Scope['lookUp'] =>
   (name, attribute, place) => {
     if (attribute === undefined && name === 'AWS::NoValue') return undefined;
@@ -25,34 +25,57 @@ export const makeLookUp =
       const reason = `refers to the parameter ${name}, which has no default value`;
       throw new UnknownValue(place, reason, name);
     }
-    const resource = find(name);
+    const resource = resources.find(name);
     // Unlike AWS, the emulator generates no ids for an API and its parts (such as routes): their logical ids are enough
     // to connect them.
     const isPartOfApi = resource?.type.startsWith(api) && place.resource.type.startsWith(api);
     if (resource && isPartOfApi && attribute === undefined) return name;
-    const value = resource && referenceTo(resource, attribute ?? 'Ref');
-    if (value !== undefined) return value;
-    const type = own(template.Resources, name)?.Type;
-    const target = type === undefined ? name : named({ logicalId: name, type });
+    const served = resource && referenceTo(resource, attribute ?? 'Ref');
+    if (served !== undefined) return served;
+    const { Type: type, Properties = {} } = own(template.Resources, name) ?? { Type: '' };
+    const isOfAuthorizer = place.path.startsWith('JwtConfiguration.');
+    const inJwt = jwt && attribute === undefined && !isOfAuthorizer ? own(idsIn(jwt), type) : undefined;
+    if (inJwt !== undefined) return inJwt;
+    const form = own(forms, type) ?? {};
+    const givenName = evaluateKnown(own(Properties, form.name ?? ''), place, resources.scope);
+    const value = valueFor(account, type, String(givenName ?? name), attribute ?? form.ref);
+    if (givenName !== undefined && [undefined, 'Arn', form.name, form.ref].includes(attribute)) return value;
+    const target = type === '' ? name : named({ logicalId: name, type });
     const what = attribute ? `${attribute} of ${target}` : target;
-    const madeUp = placeholder(account, { logicalId: name, type: type ?? '' }, attribute);
-    throw new UnknownValue(place, `refers to ${what}, which is unknown here`, madeUp);
+    throw new UnknownValue(place, `refers to ${what}, which is unknown here`, value);
   };
 
-/** The attribute that has the same value as `Ref`, for types whose `Ref` is not a name. */
-const refs: Record<string, string> = { 'AWS::SNS::Topic': 'TopicArn', 'AWS::SQS::Queue': 'QueueUrl' };
+/** The ids of a user pool and of its client, by their types, if `jwt` takes the place of that pool. */
+const idsIn = ({ issuer, audience }: JwtIssuer): Record<string, string | undefined> => ({
+  'AWS::Cognito::UserPool': /(?<=^https:\/\/cognito-idp\..*\/)[\w-]+_\w+$/.exec(issuer)?.[0],
+  'AWS::Cognito::UserPoolClient': audience?.[0],
+});
 
-/** Makes up an ARN, a URL or a name for what is not served here, so that functions start. */
-const placeholder = (
-  { id, region }: Account,
-  { logicalId, type }: Named,
-  attribute = own(refs, type) ?? 'Ref',
-): string => {
-  const service = type.split('::')[1]?.toLowerCase();
-  if (attribute.endsWith('Arn')) return `arn:aws:${service}:${region}:${id}:${logicalId}`;
-  if (attribute.endsWith('Url')) return `https://${service}.${region}.amazonaws.com/${id}/${logicalId}`;
+/**
+ * The values of resources that are not served: the property with the name (without it, the name is made up), the
+ * attribute that `Ref` returns if not the name, and what comes before the name in the ARN.
+ */
+const forms: Record<string, { name?: string; ref?: string; arn?: string }> = {
+  'AWS::Events::EventBus': { name: 'Name', arn: 'event-bus/' },
+  'AWS::Kinesis::Stream': { name: 'Name', arn: 'stream/' },
+  'AWS::KMS::Key': { arn: 'key/' },
+  'AWS::S3::Bucket': { name: 'BucketName' },
+  // AWS adds six characters to the name of a secret in its ARN.
+  'AWS::SecretsManager::Secret': { ref: 'Arn', arn: 'secret:' },
+  'AWS::SNS::Topic': { name: 'TopicName', ref: 'TopicArn' },
+  'AWS::SQS::Queue': { name: 'QueueName', ref: 'QueueUrl' },
+  'AWS::SSM::Parameter': { name: 'Name' },
+  'AWS::StepFunctions::StateMachine': { name: 'StateMachineName', ref: 'Arn', arn: 'stateMachine:' },
+};
+
+/** The ARN, URL or name of what is not served here, so that functions start. */
+const valueFor = ({ id, region }: Account, type: string, name: string, attribute = 'Ref'): string => {
+  const service = type.split('::')[1]?.toLowerCase().replace('stepfunctions', 'states');
+  const owner = service === 's3' ? ':' : `${region}:${id}`;
+  if (attribute.endsWith('Arn')) return `arn:aws:${service}:${owner}:${own(forms, type)?.arn ?? ''}${name}`;
+  if (attribute.endsWith('Url')) return `https://${service}.${region}.amazonaws.com/${id}/${name}`;
   // Libraries that verify tokens reject an id of a user pool without its region.
-  return type === 'AWS::Cognito::UserPool' && attribute === 'Ref' ? `${region}_${logicalId}` : logicalId;
+  return type === 'AWS::Cognito::UserPool' && attribute === 'Ref' ? `${region}_${name}` : name;
 };
 
 const api = 'AWS::ApiGatewayV2::';

@@ -1,6 +1,7 @@
 import type { Account, LeftOut, TableSpec } from '../served-stack.ts';
 import type { Deployment, OtherStack } from './cloud-assembly.ts';
 import { hasNoEffect, invokedBy, providersOf, refusedTypes, unknownType } from './other-types.ts';
+import type { ReadOptions } from './read-template.ts';
 import { makeLookUp } from './references.ts';
 import { type Properties as PropertyLists, type ReadProperty, type ServedType, served } from './resource-types.ts';
 import { readTables, tableTypes } from './tables.ts';
@@ -36,21 +37,15 @@ export class Resources {
   readonly #leftOut = new Map<string, string>();
   readonly #messages = new Set<string>();
 
-  constructor(template: Template, deployment: Deployment) {
+  constructor(template: Template, deployment: Deployment & Pick<ReadOptions, 'jwt'>) {
     if (template.Transform !== undefined) {
       throw new Error(
         `The template has the Transform ${JSON.stringify(template.Transform)}, which only CloudFormation can apply. Serve the transformed template.`,
       );
     }
     this.account = deployment.account;
-    const find = (logicalId: string) => {
-      const found = this.#resources.find((each) => each.logicalId === logicalId);
-      // What refers to a table needs it: the store would not find one that is left out.
-      if (found && found.type in tableTypes) this.mustServe(found);
-      return found;
-    };
     this.scope = {
-      lookUp: makeLookUp(template, deployment, find),
+      lookUp: makeLookUp(template, deployment, this),
       conditions: template.Conditions ?? {},
       mappings: template.Mappings,
       importValue: (name, place) => this.#importValue(name, place, deployment.others),
@@ -72,6 +67,14 @@ export class Resources {
   /** Returns an error with a line for each reason why something cannot be served, and then a last line. */
   error(last: string): Error {
     return new Error([...this.#messages, last].join('\n'));
+  }
+
+  /** Finds a resource that is served, or left out. @throws Refusal if it is a table that is left out */
+  find(logicalId: string): Resource | undefined {
+    const found = this.#resources.find((each) => each.logicalId === logicalId);
+    // What refers to a table needs it: the store would not find one that is left out.
+    if (found && found.type in tableTypes) this.mustServe(found);
+    return found;
   }
 
   /** All resources of some types, including those that are left out. */

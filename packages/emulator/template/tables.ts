@@ -15,7 +15,7 @@ const lists = {
   // Only AWS::DynamoDB::Table has those of the second and third line. Only AWS::DynamoDB::GlobalTable has those of the
   // last three: the emulator has no replicas in other regions, and does not limit throughput.
   withoutEffect: `
-    BillingMode SSESpecification StreamSpecification TimeToLiveSpecification WarmThroughput
+    BillingMode KinesisStreamSpecification SSESpecification StreamSpecification TimeToLiveSpecification WarmThroughput
     ContributorInsightsSpecification DeletionProtectionEnabled OnDemandThroughput PointInTimeRecoverySpecification
     ProvisionedThroughput TableClass Tags
     GlobalTableWitnesses MultiRegionConsistency

@@ -68,17 +68,49 @@ describe('with leaveOut, readTemplate', () => {
     [{ 'Fn::GetAtt': ['Jobs', 'QueueName'] }, 'Jobs'],
     [{ Ref: 'Alarms' }, `arn:aws:sns:${account.region}:${account.id}:Alarms`],
     [arnOf('Logs'), `arn:aws:logs:${account.region}:${account.id}:Logs`],
+    [{ 'Fn::GetAtt': ['NamedBucket', 'DomainName'] }, 'news'],
+    [{ Ref: 'Secret' }, `arn:aws:secretsmanager:${account.region}:${account.id}:secret:Secret`],
+    [arnOf('Key'), `arn:aws:kms:${account.region}:${account.id}:key/Key`],
     [{ Ref: 'Pool' }, `${account.region}_Pool`],
     [{ Ref: 'nothing' }, 'nothing'],
     [{ Ref: 'FromSsm' }, 'FromSsm'],
     [{ 'Fn::Join': ['', ['to ', { 'Fn::ImportValue': 'a' }]] }, 'to a'],
     ['-{{resolve:ssm:key}}', '-resolve:ssm:key'],
   ])('makes up the value of the variable %j, and says so', (value, expected) => {
-    const { functions, leftOut } = read({ Jobs }, { Shop: { Environment: { Variables: { NAME: value } } } });
+    const others = {
+      Jobs,
+      NamedBucket: resource('AWS::S3::Bucket', { BucketName: 'news' }),
+      Secret: resource('AWS::SecretsManager::Secret', { Name: 'secret' }),
+      Key: resource('AWS::KMS::Key'),
+    };
+    const { functions, leftOut } = read(others, { Shop: { Environment: { Variables: { NAME: value } } } });
     expect(functions[0]?.environment).toEqual({ NAME: expected });
     const part = 'Environment.Variables.NAME of Shop (AWS::Lambda::Function)';
     const reason = expect.stringMatching(/^it (refers to|uses|has|imports) .*, so its value is made up$/);
-    expect(leftOut).toEqual([queue, { resource: part, reason }]);
+    expect(leftOut).toContainEqual({ resource: part, reason });
+  });
+
+  const { id, region } = account;
+  test.each<[type: string, properties: object, values: Record<string, string>]>([
+    ['AWS::Events::EventBus', { Name: 'news' }, { Ref: 'news', Arn: `arn:aws:events:${region}:${id}:event-bus/news` }],
+    ['AWS::Kinesis::Stream', { Name: 'news' }, { Ref: 'news', Arn: `arn:aws:kinesis:${region}:${id}:stream/news` }],
+    ['AWS::S3::Bucket', { BucketName: 'news' }, { Ref: 'news', Arn: 'arn:aws:s3:::news' }],
+    ['AWS::SNS::Topic', { TopicName: { 'Fn::Sub': 'to-${Orders}' } }, { Ref: `arn:aws:sns:${region}:${id}:to-Orders` }],
+    ['AWS::SQS::Queue', { QueueName: 'a.fifo' }, { QueueUrl: `https://sqs.${region}.amazonaws.com/${id}/a.fifo` }],
+    ['AWS::SSM::Parameter', { Name: '/shop/name' }, { Ref: '/shop/name' }],
+    [
+      'AWS::StepFunctions::StateMachine',
+      { StateMachineName: 'pay' },
+      { Ref: `arn:aws:states:${region}:${id}:stateMachine:pay` },
+    ],
+  ])('knows values of a resource of the type %s with the properties %j: %j', (type, properties, values) => {
+    const references = Object.keys(values).map((name) =>
+      name === 'Ref' ? { Ref: 'Other' } : { 'Fn::GetAtt': ['Other', name] },
+    );
+    const Other = resource(type, { ...properties });
+    const { functions, leftOut } = read({ Other }, { Shop: { Environment: { Variables: { ...references } } } });
+    expect(functions[0]?.environment).toEqual({ ...Object.values(values) });
+    expect(leftOut.filter(({ resource }) => resource.startsWith('Environment'))).toEqual([]);
   });
 
   test('leaves out resources that would invoke a function without the API', () => {

@@ -214,9 +214,9 @@ const api: Row[] = [
   ...(
     [
       [{ JwtConfiguration: undefined }, 'its JwtConfiguration is not an object'],
-      [jwtOf(pool), `its JwtConfiguration.Issuer ${unknownPool}. Pass \`jwt: `],
-      [jwtOf(literal, pool), `its JwtConfiguration.Audience ${unknownPool}. Pass \`jwt: `],
-      [jwtOf('http://127.0.0.1'), 'its JwtConfiguration.Issuer "http://127.0.0.1" is not supported. Pass `jwt: '],
+      [jwtOf(pool), `its JwtConfiguration.Issuer ${unknownPool}: pass \`jwt: `],
+      [jwtOf(literal, pool), `its JwtConfiguration.Audience ${unknownPool}: pass \`jwt: `],
+      [jwtOf('http://127.0.0.1'), 'its JwtConfiguration.Issuer "http://127.0.0.1" is not known here: pass `jwt: '],
       [{ ...jwtOf(literal), IdentitySource: [] }, 'it needs exactly one IdentitySource'],
       [
         { ...jwtOf(literal), IdentitySource: ['$request.header.A', '$request.header.B'] },

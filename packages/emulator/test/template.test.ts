@@ -398,6 +398,20 @@ describe('readTemplate', () => {
     expect(api.routes[0]?.authorizer).toEqual(authorizer);
   });
 
+  test.each<[issuer: string, expected: object | undefined]>([
+    ['https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_Test', { POOL: 'eu-west-1_Test', CLIENT: 'me' }],
+    ['https://issuer.example', undefined],
+  ])('takes the ids of a user pool and of its client from the option jwt with the issuer %s', (issuer, expected) => {
+    const template = ordersTemplate((resources) => {
+      const variables = { POOL: { Ref: 'Pool' }, CLIENT: { Ref: 'Client' } };
+      Object.assign(resources['Shop']?.Properties ?? {}, { Environment: { Variables: variables } });
+      resources['Client'] = resource('AWS::Cognito::UserPoolClient');
+    });
+    const reading = () => readTemplate(template, '/assets', { jwt: { issuer, audience: ['me'] } });
+    if (expected) expect(reading().functions[0]?.environment).toEqual(expected);
+    else expect(reading).toThrow('POOL refers to Pool (AWS::Cognito::UserPool), which is unknown here');
+  });
+
   test.each<[of: string, changes: Record<string, object>, version: string]>([
     [
       'a function',
