@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { type Account, defaultAccount } from '../served-stack.ts';
+import { type Account, defaultAccount, type JwtIssuer } from '../served-stack.ts';
 import type { Template } from './template.ts';
 
 type Properties = { stackName?: string; templateFile?: string; directoryName?: string };
@@ -9,9 +9,8 @@ type Artifact = { type: string; displayName?: string; environment?: string; prop
 
 /**
  * A stack. `names` are the one that `cdk list` prints, such as Prod/Orders for a stack of a stage, and the one on AWS.
- * `environment` is its account and region, as aws://ACCOUNT/REGION.
  */
-type Stack = { names: string[]; nameOnAws: string; template: Template; environment: string };
+type Stack = { names: string[]; nameOnAws: string; template: Template; account: Account };
 
 export const manifestOf = (folder: string): string => path.join(folder, 'manifest.json');
 
@@ -21,37 +20,36 @@ export const manifestOf = (folder: string): string => path.join(folder, 'manifes
  */
 export const readStacks = (folder: string): Stack[] => {
   const { artifacts = {} }: { artifacts?: Record<string, Artifact> } = readJson(manifestOf(folder));
-  return Object.entries(artifacts).flatMap(([id, { type, displayName = id, environment = '', properties = {} }]) => {
+  return Object.entries(artifacts).flatMap(([id, { type, displayName = id, environment, properties = {} }]) => {
     const { templateFile, directoryName, stackName: nameOnAws = id } = properties;
     if (type === 'cdk:cloud-assembly' && directoryName !== undefined)
       return readStacks(path.join(folder, directoryName));
     if (type !== 'aws:cloudformation:stack' || templateFile === undefined) return [];
     const template = readJson(path.join(folder, templateFile));
-    return [{ names: [displayName, nameOnAws], nameOnAws, template, environment }];
+    return [{ names: [displayName, nameOnAws], nameOnAws, template, account: accountOf(environment) }];
   });
 };
 
 export const readJson = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
 
-/** Where and by which name a template is deployed, and the other stacks in the same cloud assembly. */
-export type Deployment = { account: Account; stackName?: string; others?: OtherStack[] };
+/**
+ * Where and by which name a template is deployed, and the other stacks in the same cloud assembly. `jwt` is as in
+ * `serve`.
+ */
+export type Deployment = { account: Account; stackName?: string | undefined; others?: OtherStack[]; jwt?: JwtIssuer };
 
-export type OtherStack = { account: Account; template: Template };
+export type OtherStack = Pick<Stack, 'account' | 'template'>;
 
-/** Finds the deployment of a template. Without a cloud assembly in `assets`, only the default account is known. */
+/** Finds the deployment of a template. Without a cloud assembly in `assets`, it has the default account. */
 export const readDeployment = (template: Template, assets: string): Deployment => {
   const stacks = existsSync(manifestOf(assets)) ? readStacks(assets) : [];
   const isOfTemplate = (stack: Stack) => isDeepStrictEqual(stack.template, template);
   const found = stacks.length === 1 ? stacks[0] : stacks.find(isOfTemplate);
-  const others = stacks.filter((stack) => stack !== found);
-  return {
-    account: accountOf(found?.environment),
-    ...(found && { stackName: found.nameOnAws }),
-    others: others.map((stack) => ({ template: stack.template, account: accountOf(stack.environment) })),
-  };
+  const { account = defaultAccount, nameOnAws: stackName } = found ?? {};
+  return { account, stackName, others: stacks.filter((stack) => stack !== found) };
 };
 
-/** The account and the region of a stack's `env`; the defaults if the app leaves them open. */
+/** The account and the region of a stack's `env`, written as aws://ACCOUNT/REGION; the defaults if the app leaves them open. */
 const accountOf = (environment = ''): Account => {
   const [, id = '', region = ''] = /^aws:\/\/(.+)\/(.+)$/.exec(environment) ?? [];
   return {

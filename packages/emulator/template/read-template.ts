@@ -36,14 +36,14 @@ export type ReadOptions = {
 export const readTemplate = (
   template: Template,
   assets: string,
-  { leaveOut = false, environment = {}, jwt, ...deployment }: ReadOptions & Partial<Deployment> = {},
+  { leaveOut = false, environment = {}, ...deployment }: ReadOptions & Partial<Deployment> = {},
 ): ServedStack => {
   const { account = defaultAccount } = deployment;
-  const resources = new Resources(template, { ...deployment, account, ...(jwt && { jwt }) });
+  const resources = new Resources(template, { ...deployment, account });
   // Tables come first, because functions that refer to a refused one are left out.
   const tables = readTables(resources);
   const functions = readFunctions(resources, assets, environment);
-  const api = readApi(resources, jwt);
+  const api = readApi(resources, deployment.jwt);
   refuseDuplicates(resources);
   const { leftOut, withoutEffect } = resources;
   if (!leaveOut && leftOut.length > 0) throw resources.error(leaveOutAdvice);

@@ -1,6 +1,5 @@
 import type { Account, JwtIssuer } from '../served-stack.ts';
 import type { Deployment } from './cloud-assembly.ts';
-import type { ReadOptions } from './read-template.ts';
 import { type ServedType, type Values, values } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
 import { evaluateKnown, named, own, type Scope, type Template, UnknownValue } from './template.ts';
@@ -9,11 +8,7 @@ import { evaluateKnown, named, own, type Scope, type Template, UnknownValue } fr
  * Makes a function that looks up the values that `Ref` and `Fn::GetAtt` have in the emulator.
  */
 export const makeLookUp =
-  (
-    template: Template,
-    { account, stackName, jwt }: Deployment & Pick<ReadOptions, 'jwt'>,
-    resources: Resources,
-  ): Scope['lookUp'] =>
+  (template: Template, { account, stackName, jwt }: Deployment, resources: Resources): Scope['lookUp'] =>
   (name, attribute, place) => {
     if (attribute === undefined && name === 'AWS::NoValue') return undefined;
     const pseudoParameter = attribute === undefined ? own(pseudoParameters(account, stackName), name) : undefined;
@@ -98,12 +93,9 @@ const pseudoParameters = (account: Account, stackName?: string): Record<string, 
  */
 const defaultOf = ({ Type = 'String', Default }: { Type?: string; Default?: unknown }): unknown => {
   if (Default === undefined || Type.startsWith('AWS::SSM::')) return undefined;
-  const isList = /^(CommaDelimitedList|List<.*>)$/.test(Type);
-  return isList
-    ? String(Default)
-        .trim()
-        .split(/\s*,\s*/)
-    : Default;
+  if (!/^(CommaDelimitedList|List<.*>)$/.test(Type)) return Default;
+  const list = String(Default).trim();
+  return list.split(/\s*,\s*/);
 };
 
 /**

@@ -1,7 +1,6 @@
 import type { Account, LeftOut, TableSpec } from '../served-stack.ts';
 import type { Deployment, OtherStack } from './cloud-assembly.ts';
 import { hasNoEffect, invokedBy, providersOf, refusedTypes, unknownType } from './other-types.ts';
-import type { ReadOptions } from './read-template.ts';
 import { makeLookUp } from './references.ts';
 import { type Properties as PropertyLists, type ReadProperty, type ServedType, served } from './resource-types.ts';
 import { readTables, tableTypes } from './tables.ts';
@@ -37,7 +36,7 @@ export class Resources {
   readonly #leftOut = new Map<string, string>();
   readonly #messages = new Set<string>();
 
-  constructor(template: Template, deployment: Deployment & Pick<ReadOptions, 'jwt'>) {
+  constructor(template: Template, deployment: Deployment) {
     if (template.Transform !== undefined) {
       throw new Error(
         `The template has the Transform ${JSON.stringify(template.Transform)}, which only CloudFormation can apply. Serve the transformed template.`,

@@ -32,9 +32,10 @@ test('readStacks reads the stacks of a cloud assembly and of its stages, and rea
   const [template, ofStage] = [{ Resources: { Api: {} } }, { Resources: {} }];
   await write('orders.json', template);
   await write('assembly-Prod/orders.json', ofStage);
-  expect(readStacks(folder)).toEqual([
-    { names: ['Orders', 'Orders'], nameOnAws: 'Orders', template, environment: '' },
-    { names: ['Prod/Orders', 'orders-1'], nameOnAws: 'orders-1', template: ofStage, environment: '' },
-  ]);
-  expect(readDeployment(ofStage, folder)).toEqual({ account, stackName: 'orders-1', others: [{ account, template }] });
+  const stacks = [
+    { names: ['Orders', 'Orders'], nameOnAws: 'Orders', template, account },
+    { names: ['Prod/Orders', 'orders-1'], nameOnAws: 'orders-1', template: ofStage, account },
+  ];
+  expect(readStacks(folder)).toEqual(stacks);
+  expect(readDeployment(ofStage, folder)).toEqual({ account, stackName: 'orders-1', others: stacks.slice(0, 1) });
 });
