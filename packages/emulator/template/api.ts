@@ -53,8 +53,7 @@ type IntegrationPart = Resource<'AWS::ApiGatewayV2::Integration'>;
 
 /** Reads the HTTP API of a template. `jwt` is as in `serve`. @throws Error if the template has none that can be served */
 export const readApi = (resources: Resources, jwt?: JwtIssuer): ApiSpec => {
-  const addApi = 'Serve a stack with an HTTP API (in CDK: HttpApi).';
-  const api = firstOf(resources, 'AWS::ApiGatewayV2::Api', addApi, (each) => {
+  const api = firstOf(resources, 'AWS::ApiGatewayV2::Api', 'Serve a stack with an HTTP API.', (each) => {
     each.mustBe('ProtocolType', ['HTTP']);
     return [each];
   });
@@ -86,14 +85,13 @@ const readStage = (resources: Resources): Stage => {
   const isDefault = (each: Stage) => each.get('StageName') === '$default';
   const hasDefault = resources.readAll(['AWS::ApiGatewayV2::Stage'], isDefault).includes(true);
   return firstOf(resources, 'AWS::ApiGatewayV2::Stage', 'Add the stage $default (in CDK: addStage).', (each) => {
-    if (!isDefault(each)) {
-      const name = JSON.stringify(each.get('StageName'));
-      if (!hasDefault) throw each.refuse(`its StageName is ${name}, and paths that begin with a stage are not served`);
-      resources.withoutEffect.push(named(each));
-      return [];
+    if (isDefault(each) || !hasDefault) {
+      each.mustBe('StageName', ['$default']);
+      each.mustBe('AutoDeploy', [true]);
+      return [each];
     }
-    each.mustBe('AutoDeploy', [true]);
-    return [each];
+    resources.withoutEffect.push(named(each));
+    return [];
   });
 };
 

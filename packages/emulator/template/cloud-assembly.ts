@@ -36,15 +36,14 @@ export const readJson = (file: string) => JSON.parse(readFileSync(file, 'utf8'))
  * Where and by which name a template is deployed, and the other stacks in the same cloud assembly. `jwt` is as in
  * `serve`.
  */
-export type Deployment = { account: Account; stackName?: string | undefined; others?: OtherStack[]; jwt?: JwtIssuer };
+export type Deployment = { account?: Account; stackName?: string | undefined; others?: OtherStack[]; jwt?: JwtIssuer };
 
 export type OtherStack = Pick<Stack, 'account' | 'template'>;
 
 /** Finds the deployment of a template. Without a cloud assembly in `assets`, it has the default account. */
 export const readDeployment = (template: Template, assets: string): Deployment => {
   const stacks = existsSync(manifestOf(assets)) ? readStacks(assets) : [];
-  const isOfTemplate = (stack: Stack) => isDeepStrictEqual(stack.template, template);
-  const found = stacks.length === 1 ? stacks[0] : stacks.find(isOfTemplate);
+  const found = stacks.length === 1 ? stacks[0] : stacks.find((stack) => isDeepStrictEqual(stack.template, template));
   const { account = defaultAccount, nameOnAws: stackName } = found ?? {};
   return { account, stackName, others: stacks.filter((stack) => stack !== found) };
 };

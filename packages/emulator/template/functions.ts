@@ -10,6 +10,8 @@ export const functionNameIn = (text: string): string => text.replace(/^arn:.*:fu
 
 export const functionName = (fn: Resource<'AWS::Lambda::Function'>): string => fn.text('FunctionName', fn.logicalId);
 
+const arnOf = (fn: Resource<'AWS::Lambda::Function'>): string => functionArn(fn.account, functionName(fn));
+
 export const versionArn = (version: Resource<'AWS::Lambda::Version'>): string =>
   `${functionArn(version.account, nameOfFunction(version))}:${onlyVersion}`;
 
@@ -73,7 +75,7 @@ export const functionTypes = {
 } as const satisfies ServedTypes;
 
 export const functionValues: Values = {
-  'AWS::Lambda::Function': { Ref: functionName, Arn: (fn) => functionArn(fn.account, functionName(fn)) },
+  'AWS::Lambda::Function': { Ref: functionName, Arn: arnOf },
   'AWS::Lambda::Version': { Ref: versionArn, FunctionArn: versionArn, Version: () => onlyVersion },
   'AWS::Lambda::Alias': { Ref: aliasArn, AliasArn: aliasArn },
   'AWS::Lambda::LayerVersion': { Ref: layerArn, LayerVersionArn: layerArn },
@@ -199,16 +201,12 @@ export const targetFinder = (resources: Resources): FindTarget => {
 
   return (resource, uri) => {
     const targets = [
-      ...resources.ofType('AWS::Lambda::Function').map((part) => {
-        const name = functionName(part);
-        return { part, functionName: name, arn: functionArn(account, name), version: latest };
-      }),
-      ...resources.ofType('AWS::Lambda::Version').map((part) => {
-        return { part, functionName: nameOfFunction(part), arn: versionArn(part), version: onlyVersion };
-      }),
+      ...resources.ofType('AWS::Lambda::Function').map((part) => ({ part, arn: arnOf(part), version: latest })),
+      ...resources
+        .ofType('AWS::Lambda::Version')
+        .map((part) => ({ part, arn: versionArn(part), version: onlyVersion })),
       ...resources.ofType('AWS::Lambda::Alias').map((part) => {
-        const version = part.text('FunctionVersion', '');
-        return { part, functionName: nameOfFunction(part), arn: aliasArn(part), version };
+        return { part, arn: aliasArn(part), version: part.text('FunctionVersion', '') };
       }),
     ];
     const need = (user: Resource, wanted: string, what: string) => {
@@ -218,12 +216,12 @@ export const targetFinder = (resources: Resources): FindTarget => {
       return found;
     };
     const arn = /\/functions\/(.*)\/invocations$/.exec(uri)?.[1] ?? uri;
-    const { part, ...target } = need(resource, arn, `function, version or alias ${arn}`);
-    const { functionName: name, version } = target;
+    const { part, version } = need(resource, arn, `function, version or alias ${arn}`);
+    const name = functionNameIn(arn);
     const unqualified = functionArn(account, name);
     need(part, unqualified, `function ${name}`);
     if (version !== latest) need(part, `${unqualified}:${version}`, `version ${version} of ${name}`);
-    if (permitted.includes(arn)) return target;
+    if (permitted.includes(arn)) return { functionName: name, arn, version };
     const advice = 'Add an AWS::Lambda::Permission for exactly that ARN, with the principal apigateway.amazonaws.com.';
     throw resource.refuse(`API Gateway has no permission to invoke ${arn}`, advice);
   };

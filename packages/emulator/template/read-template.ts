@@ -1,4 +1,4 @@
-import { defaultAccount, type JwtIssuer, type ServedStack } from '../served-stack.ts';
+import type { JwtIssuer, ServedStack } from '../served-stack.ts';
 import { readApi } from './api.ts';
 import type { Deployment } from './cloud-assembly.ts';
 import { aliasArn, functionName, readFunctions } from './functions.ts';
@@ -36,16 +36,15 @@ export type ReadOptions = {
 export const readTemplate = (
   template: Template,
   assets: string,
-  { leaveOut = false, environment = {}, ...deployment }: ReadOptions & Partial<Deployment> = {},
+  { leaveOut = false, environment = {}, ...deployment }: ReadOptions & Deployment = {},
 ): ServedStack => {
-  const { account = defaultAccount } = deployment;
-  const resources = new Resources(template, { ...deployment, account });
+  const resources = new Resources(template, deployment);
   // Tables come first, because functions that refer to a refused one are left out.
   const tables = readTables(resources);
   const functions = readFunctions(resources, assets, environment);
   const api = readApi(resources, deployment.jwt);
   refuseDuplicates(resources);
-  const { leftOut, withoutEffect } = resources;
+  const { account, leftOut, withoutEffect } = resources;
   if (!leaveOut && leftOut.length > 0) throw resources.error(leaveOutAdvice);
   return { account, api, functions, tables: [...tables, ...resources.importedTables], leftOut, withoutEffect };
 };

@@ -4,27 +4,21 @@ import { type ServedType, type Values, values } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
 import { evaluateKnown, named, own, type Scope, type Template, UnknownValue } from './template.ts';
 
-/**
- * Makes a function that looks up the values that `Ref` and `Fn::GetAtt` have in the emulator.
- */
+/** Makes a function that looks up the values that `Ref` and `Fn::GetAtt` have in the emulator. */
 export const makeLookUp =
-  (template: Template, { account, stackName, jwt }: Deployment, resources: Resources): Scope['lookUp'] =>
+  (template: Template, { stackName, jwt }: Deployment, resources: Resources): Scope['lookUp'] =>
   (name, attribute, place) => {
-    if (attribute === undefined && name === 'AWS::NoValue') return undefined;
-    const pseudoParameter = attribute === undefined ? own(pseudoParameters(account, stackName), name) : undefined;
-    if (pseudoParameter !== undefined) return pseudoParameter;
-    const parameter = own(template.Parameters, name);
-    if (attribute === undefined && parameter !== undefined) {
-      const value = defaultOf(parameter);
+    if (attribute === undefined) {
+      if (name === 'AWS::NoValue') return undefined;
+      const parameter = own(template.Parameters, name);
+      const value = own(pseudoParameters(resources.account, stackName), name) ?? defaultOf(parameter);
       if (value !== undefined) return value;
-      const reason = `refers to the parameter ${name}, which has no default value`;
-      throw new UnknownValue(place, reason, name);
+      if (parameter) throw new UnknownValue(place, `refers to the parameter ${name}, which has no default value`, name);
     }
     const resource = resources.find(name);
     // Unlike AWS, the emulator generates no ids for an API and its parts (such as routes): their logical ids are enough
     // to connect them.
-    const isPartOfApi = resource?.type.startsWith(api) && place.resource.type.startsWith(api);
-    if (resource && isPartOfApi && attribute === undefined) return name;
+    if (attribute === undefined && resource?.type.startsWith(api) && place.resource.type.startsWith(api)) return name;
     const served = resource && referenceTo(resource, attribute ?? 'Ref');
     if (served !== undefined) return served;
     const { Type: type, Properties = {} } = own(template.Resources, name) ?? { Type: '' };
@@ -33,7 +27,7 @@ export const makeLookUp =
     if (inJwt !== undefined) return inJwt;
     const form = own(forms, type) ?? {};
     const givenName = evaluateKnown(own(Properties, form.name ?? ''), place, resources.scope);
-    const value = valueFor(account, type, String(givenName ?? name), attribute ?? form.ref);
+    const value = valueFor(resources.account, type, String(givenName ?? name), attribute ?? form.ref);
     if (givenName !== undefined && [undefined, 'Arn', form.name, form.ref].includes(attribute)) return value;
     const target = type === '' ? name : named({ logicalId: name, type });
     const what = attribute ? `${attribute} of ${target}` : target;
@@ -52,8 +46,6 @@ const idsIn = ({ issuer, audience }: JwtIssuer): Record<string, string | undefin
  */
 const forms: Record<string, { name?: string; ref?: string; arn?: string }> = {
   'AWS::Events::EventBus': { name: 'Name', arn: 'event-bus/' },
-  'AWS::Kinesis::Stream': { name: 'Name', arn: 'stream/' },
-  'AWS::KMS::Key': { arn: 'key/' },
   'AWS::S3::Bucket': { name: 'BucketName' },
   // AWS adds six characters to the name of a secret in its ARN.
   'AWS::SecretsManager::Secret': { ref: 'Arn', arn: 'secret:' },
@@ -91,7 +83,7 @@ const pseudoParameters = (account: Account, stackName?: string): Record<string, 
  * A parameter's default value. Undefined if the parameter has none, or if the value is in SSM, where only
  * CloudFormation can look it up.
  */
-const defaultOf = ({ Type = 'String', Default }: { Type?: string; Default?: unknown }): unknown => {
+const defaultOf = ({ Type = 'String', Default }: { Type?: string; Default?: unknown } = {}): unknown => {
   if (Default === undefined || Type.startsWith('AWS::SSM::')) return undefined;
   if (!/^(CommaDelimitedList|List<.*>)$/.test(Type)) return Default;
   const list = String(Default).trim();

@@ -1,4 +1,4 @@
-import type { Account, LeftOut, TableSpec } from '../served-stack.ts';
+import { type Account, defaultAccount, type LeftOut, type TableSpec } from '../served-stack.ts';
 import type { Deployment, OtherStack } from './cloud-assembly.ts';
 import { hasNoEffect, invokedBy, providersOf, refusedTypes, unknownType } from './other-types.ts';
 import { makeLookUp } from './references.ts';
@@ -42,7 +42,7 @@ export class Resources {
         `The template has the Transform ${JSON.stringify(template.Transform)}, which only CloudFormation can apply. Serve the transformed template.`,
       );
     }
-    this.account = deployment.account;
+    this.account = deployment.account ?? defaultAccount;
     this.scope = {
       lookUp: makeLookUp(template, deployment, this),
       conditions: template.Conditions ?? {},

@@ -147,6 +147,10 @@ const call = (name: string, argument: unknown, place: Place, scope: Scope): unkn
     if (!Array.isArray(result)) throw malformed();
     return result;
   };
+  const existing = (result: unknown): unknown => {
+    if (result === undefined) throw malformed();
+    return result;
+  };
   const parts: unknown[] = [argument].flat();
   const [first, second, third] = parts;
   switch (name) {
@@ -162,16 +166,10 @@ const call = (name: string, argument: unknown, place: Place, scope: Scope): unkn
       return list(second).map(text).join(text(first));
     case 'Fn::Split':
       return text(second).split(text(first));
-    case 'Fn::Select': {
-      const selected = list(second)[Number(text(first))];
-      if (selected === undefined) throw malformed();
-      return selected;
-    }
-    case 'Fn::FindInMap': {
-      const found = own(own(own(scope.mappings, text(first)), text(second)), text(third));
-      if (found === undefined) throw malformed();
-      return found;
-    }
+    case 'Fn::Select':
+      return existing(list(second)[Number(text(first))]);
+    case 'Fn::FindInMap':
+      return existing(own(own(own(scope.mappings, text(first)), text(second)), text(third)));
     case 'Fn::Sub': {
       const variables = new Map(Object.entries((second ?? {}) as object));
       return text(first).replace(/\$\{([^}]*)\}/g, (_, key: string) => {

@@ -70,7 +70,6 @@ describe('with leaveOut, readTemplate', () => {
     [arnOf('Logs'), `arn:aws:logs:${account.region}:${account.id}:Logs`],
     [{ 'Fn::GetAtt': ['NamedBucket', 'DomainName'] }, 'news'],
     [{ Ref: 'Secret' }, `arn:aws:secretsmanager:${account.region}:${account.id}:secret:Secret`],
-    [arnOf('Key'), `arn:aws:kms:${account.region}:${account.id}:key/Key`],
     [{ Ref: 'Pool' }, `${account.region}_Pool`],
     [{ Ref: 'nothing' }, 'nothing'],
     [{ Ref: 'FromSsm' }, 'FromSsm'],
@@ -81,7 +80,6 @@ describe('with leaveOut, readTemplate', () => {
       Jobs,
       NamedBucket: resource('AWS::S3::Bucket', { BucketName: 'news' }),
       Secret: resource('AWS::SecretsManager::Secret', { Name: 'secret' }),
-      Key: resource('AWS::KMS::Key'),
     };
     const { functions, leftOut } = read(others, { Shop: { Environment: { Variables: { NAME: value } } } });
     expect(functions[0]?.environment).toEqual({ NAME: expected });
@@ -93,7 +91,6 @@ describe('with leaveOut, readTemplate', () => {
   const { id, region } = account;
   test.each<[type: string, properties: object, values: Record<string, string>]>([
     ['AWS::Events::EventBus', { Name: 'news' }, { Ref: 'news', Arn: `arn:aws:events:${region}:${id}:event-bus/news` }],
-    ['AWS::Kinesis::Stream', { Name: 'news' }, { Ref: 'news', Arn: `arn:aws:kinesis:${region}:${id}:stream/news` }],
     ['AWS::S3::Bucket', { BucketName: 'news' }, { Ref: 'news', Arn: 'arn:aws:s3:::news' }],
     ['AWS::SNS::Topic', { TopicName: { 'Fn::Sub': 'to-${Orders}' } }, { Ref: `arn:aws:sns:${region}:${id}:to-Orders` }],
     ['AWS::SQS::Queue', { QueueName: 'a.fifo' }, { QueueUrl: `https://sqs.${region}.amazonaws.com/${id}/a.fifo` }],
