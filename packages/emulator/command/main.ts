@@ -91,7 +91,8 @@ const announce = (emulator: Emulator): void => {
   say(`Serving at ${url} (store: ${store}):`);
   const served = { routes: routeKeys, functions: functionNames, tables: tableNames, 'without effect': withoutEffect };
   for (const [what, names] of Object.entries(served)) say(`  ${what}: ${names.join(', ') || 'none'}`);
-  for (const { resource, reason } of leftOut) say(`  left out: ${resource}, because ${reason}`);
+  for (const [reason, parts] of Map.groupBy(leftOut, (each) => each.reason))
+    say(`  left out: ${parts.map(({ resource }) => resource).join(', ')}, because ${reason}`);
 };
 
 /** Keeps the user's time zone: serving a stack changes that of this process. */

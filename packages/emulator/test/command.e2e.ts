@@ -17,7 +17,11 @@ import { startServer, temporaryFolder } from './kit/temporary.ts';
 const command = path.resolve(import.meta.dirname, '../command/bin.ts');
 
 /** Synthesizes an app anew, with a stack in a stage, whose function logs and returns `greeting`, and an empty stack. */
-const synthesize = async (folder: string, greeting: string, { hasQueue = false } = {}): Promise<void> => {
+const synthesize = async (
+  folder: string,
+  greeting: string,
+  { hasQueues = false, hasApi = true } = {},
+): Promise<void> => {
   // A separate folder, because the CDK stages a folder only once in a process.
   const code = path.join(folder, 'code', greeting);
   await mkdir(code, { recursive: true });
@@ -30,11 +34,12 @@ const synthesize = async (folder: string, greeting: string, { hasQueue = false }
   const stack = new Stack(new Stage(app, 'Prod'), 'Api');
   const partitionKey = { name: 'id', type: AttributeType.STRING };
   new TableV2(stack, 'Visits', { partitionKey, tableName: 'Visits' });
-  if (hasQueue) new Queue(stack, 'Jobs');
+  if (hasQueues) for (const id of ['Jobs', 'Mails']) new Queue(stack, id);
   const properties = { runtime: Runtime.NODEJS_24_X, handler: 'index.handler', code: Code.fromAsset(code) };
   new LambdaFunction(stack, 'Broken', { ...properties, functionName: 'Broken', handler: 'broken.handler' });
   new LogGroup(stack, 'Logs');
   const hello = new LambdaFunction(stack, 'Hello', { ...properties, functionName: 'Hello' });
+  if (!hasApi) return void app.synth();
   const api = new HttpApi(stack, 'HttpApi');
   api.addRoutes({ path: '/hello/{name}', integration: new HttpLambdaIntegration('ToHello', hello) });
   app.synth();
@@ -42,9 +47,9 @@ const synthesize = async (folder: string, greeting: string, { hasQueue = false }
 
 test('the command serves a stack of a stage, prints requests, serves changes, keeps a stack that it can serve, and stops', async () => {
   const folder = await temporaryFolder();
-  await synthesize(folder, 'Hello');
-  const options = { cwd: folder, env: { ...process.env, TZ: 'Asia/Tokyo' } };
-  const child = spawn(process.execPath, [command, '--stack', 'Prod/Api', '--port', '0', '--watch'], options);
+  await synthesize(folder, 'Hello', { hasQueues: true });
+  const args = [command, '--stack', 'Prod/Api', '--port', '0', '--watch', '--leave-out'];
+  const child = spawn(process.execPath, args, { cwd: folder, env: { ...process.env, TZ: 'Asia/Tokyo' } });
   onTestFinished(() => void child.kill('SIGKILL'));
   const printed: string[] = [];
   for (const output of [child.stdout, child.stderr]) output.on('data', (chunk) => void printed.push(String(chunk)));
@@ -53,6 +58,7 @@ test('the command serves a stack of a stage, prints requests, serves changes, ke
   const [, url] = await see(/^Serving at (\S+) \(store: dynalite, data in \.http-api-emulator\):$/m);
   await see(/^ {2}routes: ANY \/hello\/\{name\}\n {2}functions: Broken, Hello\n {2}tables: Visits$/m);
   await see(/^ {2}without effect: Logs\w+ \(AWS::Logs::LogGroup\)$/m);
+  await see(/^ {2}left out: Jobs\w+ \(AWS::SQS::Queue\), Mails\w+ \(AWS::SQS::Queue\), because only HTTP APIs/m);
   await see(
     /^The function Broken .* cannot be loaded: Error: no setting\nBroken ERROR .*\n.*\n {4}at .*broken\.js:1:7/m,
   );
@@ -65,8 +71,8 @@ test('the command serves a stack of a stage, prints requests, serves changes, ke
   await ask({ origin: 'http://shop.example' });
   await see(/GET \/hello\/Ann 200 \d+ ms \(CORS does not let a page of http:\/\/shop\.example read it\)\n/);
 
-  await synthesize(folder, 'Never', { hasQueue: true });
-  await see(/^The changed stack cannot be served, so the previous one still is: .*Jobs.*AWS::SQS::Queue/m);
+  await synthesize(folder, 'Never', { hasApi: false });
+  await see(/^The changed stack cannot be served, so the previous one still is: The template has no/m);
   expect(await ask()).toBe('Hello Ann');
   await synthesize(folder, 'Bye');
   await see(/Serving at.*Serving at/s);
@@ -81,7 +87,7 @@ test('the command serves a stack of a stage, prints requests, serves changes, ke
 
 test('the command says what is wrong, and exits with code 1', async () => {
   const folder = await temporaryFolder();
-  await synthesize(folder, 'Hello', { hasQueue: true });
+  await synthesize(folder, 'Hello', { hasQueues: true });
   const run = (...args: string[]) =>
     new Promise((resolve) => {
       execFile(process.execPath, args, { cwd: folder }, (error, _, stderr) => resolve([error?.code, stderr]));
