@@ -7,9 +7,7 @@ import type { Template } from './template.ts';
 type Properties = { stackName?: string; templateFile?: string; directoryName?: string };
 type Artifact = { type: string; displayName?: string; environment?: string; properties?: Properties };
 
-/**
- * A stack. `names` are the one that `cdk list` prints, such as Prod/Orders for a stack of a stage, and the one on AWS.
- */
+/** A stack. `names` are the one that `cdk list` prints, such as Prod/Orders for a stack of a stage, and `nameOnAws`. */
 type Stack = { names: string[]; nameOnAws: string; template: Template; account: Account };
 
 export const manifestOf = (folder: string): string => path.join(folder, 'manifest.json');
@@ -36,19 +34,18 @@ export const readJson = (file: string) => JSON.parse(readFileSync(file, 'utf8'))
  * Where and by which name a template is deployed, and the other stacks in the same cloud assembly. `jwt` is as in
  * `serve`.
  */
-export type Deployment = { account?: Account; stackName?: string | undefined; others?: OtherStack[]; jwt?: JwtIssuer };
+export type Deployment = Partial<Omit<OtherStack, 'template'>> & { others?: OtherStack[]; jwt?: JwtIssuer | undefined };
 
-export type OtherStack = Pick<Stack, 'account' | 'template'>;
+export type OtherStack = Pick<Stack, 'account' | 'nameOnAws' | 'template'>;
 
-/** Finds the deployment of a template. Without a cloud assembly in `assets`, it has the default account. */
-export const readDeployment = (template: Template, assets: string): Deployment => {
+/** Finds the deployment of a template. Without a cloud assembly in `assets`, nothing is known of it. */
+export const readDeployment = (template: Template, assets: string): Omit<Deployment, 'jwt'> => {
   const stacks = existsSync(manifestOf(assets)) ? readStacks(assets) : [];
   const found = stacks.length === 1 ? stacks[0] : stacks.find((stack) => isDeepStrictEqual(stack.template, template));
-  const { account = defaultAccount, nameOnAws: stackName } = found ?? {};
-  return { account, stackName, others: stacks.filter((stack) => stack !== found) };
+  return { ...found, others: stacks.filter((stack) => stack !== found) };
 };
 
-/** The account and the region of a stack's `env`, written as aws://ACCOUNT/REGION; the defaults if the app leaves them open. */
+/** The account and region of a stack, written as aws://ACCOUNT/REGION; the defaults if the app leaves them open. */
 const accountOf = (environment = ''): Account => {
   const [, id = '', region = ''] = /^aws:\/\/(.+)\/(.+)$/.exec(environment) ?? [];
   return {

@@ -6,12 +6,12 @@ import { evaluateKnown, named, own, type Scope, type Template, UnknownValue } fr
 
 /** Makes a function that looks up the values that `Ref` and `Fn::GetAtt` have in the emulator. */
 export const makeLookUp =
-  (template: Template, { stackName, jwt }: Deployment, resources: Resources): Scope['lookUp'] =>
+  (template: Template, { nameOnAws, jwt }: Deployment, resources: Resources): Scope['lookUp'] =>
   (name, attribute, place) => {
     if (attribute === undefined) {
       if (name === 'AWS::NoValue') return undefined;
       const parameter = own(template.Parameters, name);
-      const value = own(pseudoParameters(resources.account, stackName), name) ?? defaultOf(parameter);
+      const value = own(pseudoParameters(resources.account, nameOnAws), name) ?? defaultOf(parameter);
       if (value !== undefined) return value;
       if (parameter) throw new UnknownValue(place, `refers to the parameter ${name}, which has no default value`, name);
     }

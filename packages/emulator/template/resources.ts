@@ -47,7 +47,7 @@ export class Resources {
       lookUp: makeLookUp(template, deployment, this),
       conditions: template.Conditions ?? {},
       mappings: template.Mappings,
-      importValue: (name, place) => this.#importValue(name, place, deployment.others),
+      importValue: (name, place) => this.#importValue(name, place, deployment),
       makeUp: (unknown) => {
         const { path, madeUp, reason } = unknown;
         this.leaveOutPart(path, `${reason.replace(`its ${path}`, 'it')}, so its value is made up`, unknown);
@@ -122,11 +122,11 @@ export class Resources {
     this.#list(`${part} of ${named(refusal.resource)}`, reason, refusal);
   }
 
-  #importValue(name: string, place: Place, others: OtherStack[] = []): unknown {
+  #importValue(name: string, place: Place, { others = [], jwt }: Deployment): unknown {
     for (const other of others) {
       const exported = Object.values(other.template.Outputs ?? {}).find(({ Export }) => Export?.Name === name);
       if (exported === undefined) continue;
-      const resources = this.#imported.get(other) ?? new Resources(other.template, other);
+      const resources = this.#imported.get(other) ?? new Resources(other.template, { ...other, jwt });
       if (!this.#imported.has(other)) this.importedTables.push(...readTables(resources));
       this.#imported.set(other, resources);
       return evaluateKnown(exported.Value, place, resources.scope);

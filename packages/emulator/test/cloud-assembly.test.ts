@@ -37,5 +37,5 @@ test('readStacks reads the stacks of a cloud assembly and of its stages, and rea
     { names: ['Prod/Orders', 'orders-1'], nameOnAws: 'orders-1', template: ofStage, account },
   ];
   expect(readStacks(folder)).toEqual(stacks);
-  expect(readDeployment(ofStage, folder)).toEqual({ account, stackName: 'orders-1', others: stacks.slice(0, 1) });
+  expect(readDeployment(ofStage, folder)).toEqual({ ...stacks[1], others: stacks.slice(0, 1) });
 });

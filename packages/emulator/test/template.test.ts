@@ -140,6 +140,7 @@ describe('readTemplate', () => {
     return {
       template: { Resources: { Table: resource('AWS::DynamoDB::Table', { ...key, ...properties }) }, Outputs },
       account,
+      nameOnAws: 'Data',
     };
   };
   const importing = ordersTemplate(({ Shop }) => {
@@ -149,7 +150,7 @@ describe('readTemplate', () => {
   });
 
   test('reads what another stack exports, and the tables of that stack, and the name of its own stack', () => {
-    const deployment = { account, stackName: 'Shop-1', others: [exporting({ Ref: 'Table' })] };
+    const deployment = { account, nameOnAws: 'Shop-1', others: [exporting({ Ref: 'Table' })] };
     const { functions, tables } = readTemplate(importing, '/assets', deployment);
     expect(functions[0]?.environment).toEqual({ TABLE: 'Table', STACK: 'Shop-1' });
     expect(tables.map(({ TableName }) => TableName)).toEqual(['Orders', 'items', 'Table']);
@@ -168,7 +169,7 @@ describe('readTemplate', () => {
     ],
   ])('refuses a stack that imports %j if the properties of the table are %j', (value, properties, message) => {
     const others = [exporting(value, properties)];
-    expect(() => readTemplate(importing, '/assets', { account, stackName: 'Shop-1', others })).toThrow(message);
+    expect(() => readTemplate(importing, '/assets', { account, nameOnAws: 'Shop-1', others })).toThrow(message);
   });
 
   test('replaces variables of a function by those in the option environment, which may be unknown in the template', () => {
@@ -403,11 +404,13 @@ describe('readTemplate', () => {
     ['https://issuer.example', undefined],
   ])('takes the ids of a user pool and of its client from the option jwt with the issuer %s', (issuer, expected) => {
     const template = ordersTemplate((resources) => {
-      const variables = { POOL: { Ref: 'Pool' }, CLIENT: { Ref: 'Client' } };
+      const variables = { POOL: { Ref: 'Pool' }, CLIENT: { 'Fn::ImportValue': 'Users:Client' } };
       Object.assign(resources['Shop']?.Properties ?? {}, { Environment: { Variables: variables } });
-      resources['Client'] = resource('AWS::Cognito::UserPoolClient');
     });
-    const reading = () => readTemplate(template, '/assets', { jwt: { issuer, audience: ['me'] } });
+    const Outputs = { Client: { Value: { Ref: 'Client' }, Export: { Name: 'Users:Client' } } };
+    const users = { Resources: { Client: resource('AWS::Cognito::UserPoolClient') }, Outputs };
+    const others = [{ account, nameOnAws: 'Users', template: users }];
+    const reading = () => readTemplate(template, '/assets', { others, jwt: { issuer, audience: ['me'] } });
     if (expected) expect(reading().functions[0]?.environment).toEqual(expected);
     else expect(reading).toThrow('POOL refers to Pool (AWS::Cognito::UserPool), which is unknown here');
   });
