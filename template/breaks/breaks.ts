@@ -590,6 +590,16 @@ const byFile: Record<string, Row[]> = {
   ],
   'packages/emulator/template/resources.ts': [
     [
+      'if (found && found.type in tableTypes) this.mustServe(found);',
+      '',
+      'A function is served without a table that it needs, and gets a ResourceNotFoundException.',
+    ],
+    [
+      'this.importedTables.push(...readTables(resources));',
+      'readTables(resources);',
+      'A function does not find the table that another stack exports.',
+    ],
+    [
       'const { path, madeUp, reason } = unknown;',
       'const { path, madeUp, reason } = unknown; if (path) return madeUp;',
       'A function gets a made-up ARN in silence.',

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { unzipSync } from 'fflate';
 
-/** Unzips assets that are zip files, each once, to a temporary folder. Writes code in a template to such folders, too. */
+/** Unzips assets that are zip files, each once, to a temporary folder. Code in a template gets such a folder, too. */
 export class Archives {
   readonly #folders = new Map<string, string>();
 

@@ -291,7 +291,7 @@ test.each<[logicalId: string, properties: object, message: string]>([
     'its CorsConfiguration.AllowOrigins refers to Alarms (AWS::SNS::Topic), which is unknown here.',
   ],
 ])(
-  'readTemplate does not advise to change an app that is right for AWS: %s with %j',
+  'readTemplate does not tell people to change an app that is right for AWS: %s with %j',
   (logicalId, properties, message) => {
     const [line] = messageAfter(set(logicalId, properties)).split('\n');
     expect(line?.endsWith(message), line).toBe(true);

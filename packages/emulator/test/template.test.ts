@@ -149,7 +149,7 @@ describe('readTemplate', () => {
     });
   });
 
-  test('reads what another stack exports, and the tables of that stack, and the name of its own stack', () => {
+  test('reads what another stack exports, and the tables of that stack, and the name of its stack', () => {
     const deployment = { account, nameOnAws: 'Shop-1', others: [exporting({ Ref: 'Table' })] };
     const { functions, tables } = readTemplate(importing, '/assets', deployment);
     expect(functions[0]?.environment).toEqual({ TABLE: 'Table', STACK: 'Shop-1' });
