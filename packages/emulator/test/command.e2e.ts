@@ -49,7 +49,7 @@ test('the command serves a stack of a stage, prints requests, serves changes, ke
   const folder = await temporaryFolder();
   await synthesize(folder, 'Hello', { hasQueues: true });
   const args = [command, '--stack', 'Prod/Api', '--port', '0', '--watch', '--leave-out'];
-  const child = spawn(process.execPath, args, { cwd: folder, env: { ...process.env, TZ: 'Asia/Tokyo' } });
+  const child = spawn(process.execPath, args, { cwd: folder, env: { TZ: 'Asia/Tokyo' } });
   onTestFinished(() => void child.kill('SIGKILL'));
   const printed: string[] = [];
   for (const output of [child.stdout, child.stderr]) output.on('data', (chunk) => void printed.push(String(chunk)));

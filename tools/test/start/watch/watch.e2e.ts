@@ -172,7 +172,7 @@ test('npm start -- --watch says in one line what is wrong in infra/, and that so
     await editUntil(new RegExp(`^Restart to apply what has changed in ${file}\\.\n`, 'm'), file, (text) => `${text}\n`);
   const origin = 'https://shop.example';
   const cdkJson = await read('cdk.json');
-  await editUntil(/^[^\n]*: cdk\.json is not valid JSON: .+\nNot reloaded/m, 'cdk.json', (text) => `${text}}`);
+  await editUntil(/^cdk\.json is not valid JSON: .+\nNot reloaded/m, 'cdk.json', (text) => `${text}}`);
   await edit('cdk.json', () => cdkJson);
   await editUntil(/^Reloaded the stack/m, 'cdk.json', (text) => {
     const { context, ...others } = JSON.parse(text);
