@@ -33,7 +33,7 @@ const operation = {
 };
 
 /** The limits for createPlant's bundle, which is smaller because docs/benchmarks.md promises how fast it starts. */
-const createPlant = { ...operation, bytes: 187_200 };
+const createPlant = { ...operation, bytes: 187_600 };
 
 /** The authorizer's bundle contains each route with its scopes, so each route raises the size limit by 100 bytes. */
 const authorizer = { bytes: 14_400 + 100 * Object.keys(scopes).length, packages: ['aws-jwt-verify'] };

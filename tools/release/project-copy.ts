@@ -113,9 +113,8 @@ export const startIn = (
   environment: Record<string, string> = {},
 ): { ended: Promise<number | null>; output: () => string; stdout: () => string } => {
   signal.throwIfAborted();
-  // What a copy compiles stays in the copy, so that the project's cache does not grow with each copy.
-  const NODE_COMPILE_CACHE = path.join(temporary, 'compile-cache');
-  const env = { ...process.env, TMPDIR: temporary, NODE_COMPILE_CACHE, ...environment };
+  // Nothing uses what a copy compiles again, so it would only make the project's cache larger.
+  const env = { ...process.env, TMPDIR: temporary, NODE_DISABLE_COMPILE_CACHE: '1', ...environment };
   // `detached` starts a process group, so that `end` also kills the processes that the command has started.
   const child = spawn(command, args, { cwd: folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let [output, stdout] = ['', ''];
