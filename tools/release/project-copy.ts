@@ -113,8 +113,8 @@ export const startIn = (
   environment: Record<string, string> = {},
 ): { ended: Promise<number | null>; output: () => string; stdout: () => string } => {
   signal.throwIfAborted();
-  // Keep what a copy compiles out of our cache, in which nothing would use it again.
-  const env = { ...process.env, TMPDIR: temporary, NODE_COMPILE_CACHE: undefined, ...environment };
+  // Nothing uses what a copy compiles again, so it would only make the project's cache larger.
+  const env = { ...process.env, TMPDIR: temporary, NODE_DISABLE_COMPILE_CACHE: '1', ...environment };
   // `detached` starts a process group, so that `end` also kills the processes that the command has started.
   const child = spawn(command, args, { cwd: folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let [output, stdout] = ['', ''];
