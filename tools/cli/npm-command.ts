@@ -63,7 +63,7 @@ const findInNpm = (options: readonly Option[]) => {
     const text = process.env[variable];
     const value = text === own.get(variable) ? undefined : text;
     // If npm has the option too, npm's default value, as in --tag latest, and a value it refuses leave no variable.
-    const isHidden = value === undefined && own.has(variable);
+    const isHidden = value === undefined && own.has(variableOf(option.long));
     const isKept = kept !== undefined || (value === undefined && own.has(variable));
     // --name and --Name share a variable.
     const isShared = options.some((other) => other !== option && variableOf(other.long) === variable);
