@@ -25,9 +25,9 @@ export const limitModules = (taskRoot: string, layerFolders: string[], runtime: 
 
   // https://nodejs.org/api/packages.html#self-referencing-a-package-using-its-name
   const isSelf = (file: string, name: string): boolean => {
-    const manifest = findPackageJSON(pathToFileURL(file)) ?? '';
-    // Without any package.json, Node.js returns the file itself.
-    const own = manifest === file || homeOf(manifest) === undefined ? {} : JSON.parse(readFileSync(manifest, 'utf8'));
+    const manifest = manifestFor(file);
+    if (manifest === undefined || homeOf(manifest) === undefined) return false;
+    const own = JSON.parse(readFileSync(manifest, 'utf8'));
     return own.name === name && own.exports !== undefined;
   };
 
@@ -53,14 +53,20 @@ export const limitModules = (taskRoot: string, layerFolders: string[], runtime: 
     },
   });
 
-  const isBelowPackage = (folder: string) => findPackageJSON(pathToFileURL(folder)) !== undefined;
   // Without this hook, modules load faster.
-  if ([root, ...layers].some(isBelowPackage)) registerHooks({ load: (...load) => loadAlone(homeOf, ...load) });
+  if ([root, ...layers].some((folder) => manifestFor(folder) !== undefined))
+    registerHooks({ load: (...load) => loadAlone(homeOf, ...load) });
 };
 
 /** A folder and those above it, up to `top`. */
 const upwards = (folder: string, top = path.parse(folder).root): string[] =>
   folder === top ? [folder] : [folder, ...upwards(path.dirname(folder), top)];
+
+/** Finds the package.json that applies to a file or folder. Without one, Node.js returns the file or folder itself. */
+const manifestFor = (file: string): string | undefined => {
+  const found = findPackageJSON(pathToFileURL(file));
+  return found === file ? undefined : found;
+};
 
 const pathOf = (url: string | undefined): string => (url?.startsWith('file:') ? fileURLToPath(url) : '');
 
@@ -86,7 +92,9 @@ const loadAlone = (
   ...[url, context, next]: Parameters<LoadHookSync>
 ): ReturnType<LoadHookSync> => {
   const file = url.endsWith('.js') ? pathOf(url) : '';
-  if (homeOf(file) === undefined || homeOf(findPackageJSON(url) ?? '') !== undefined) return next(url, context);
+  if (homeOf(file) === undefined) return next(url, context);
+  const manifest = manifestFor(file);
+  if (manifest === undefined || homeOf(manifest) !== undefined) return next(url, context);
   const format = isEsModule(readFileSync(file, 'utf8')) ? 'module' : 'commonjs';
   // Node would import a CommonJS module by the type in the package.json above, but takes one that is already loaded.
   if (format === 'commonjs' && context.conditions.includes('import')) createRequire(url)(file);
