@@ -49,7 +49,7 @@ export const lambdaAuthorizer = (spec: LambdaAuthorizerSpec, { id, region }: Acc
     let { verdict, expires = 0 } = cache.get(key) ?? {};
     if (verdict === undefined || expires <= now) {
       verdict = await ask((format === '1.0' ? event1 : event2)(event, identity, arn), invoke);
-      for (const [old, { expires }] of cache) if (expires <= now) cache.delete(old);
+      for (const [old, kept] of cache) if (kept.expires <= now) cache.delete(old);
       cache.set(key, { verdict, expires: now + ttl });
     }
     if (verdict.allows(arn)) return { lambda: verdict.context };

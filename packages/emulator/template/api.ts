@@ -51,7 +51,7 @@ type Stage = Resource<'AWS::ApiGatewayV2::Stage'>;
 type Route = Resource<'AWS::ApiGatewayV2::Route'>;
 type IntegrationPart = Resource<'AWS::ApiGatewayV2::Integration'>;
 
-/** Reads the HTTP API of a template. `jwt` is as in `serve`. @throws Error if the template has none that can be served */
+/** Reads the HTTP API of a template. `jwt` is an option of `serve`. @throws Error if no HTTP API can be served */
 export const readApi = (resources: Resources, jwt?: JwtIssuer): ApiSpec => {
   const api = firstOf(resources, 'AWS::ApiGatewayV2::Api', 'Serve a stack with an HTTP API.', (each) => {
     each.mustBe('ProtocolType', ['HTTP']);

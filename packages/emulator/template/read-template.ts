@@ -3,9 +3,8 @@ import { readApi } from './api.ts';
 import type { Deployment } from './cloud-assembly.ts';
 import { aliasArn, functionName, readFunctions } from './functions.ts';
 import { leaveOutAdvice } from './other-types.ts';
-import type { ServedType } from './resource-types.ts';
 import { type Resource, Resources } from './resources.ts';
-import { readTables, tableName } from './tables.ts';
+import { readTables, tableName, tableTypeNames } from './tables.ts';
 import type { Template } from './template.ts';
 
 export type { Template } from './template.ts';
@@ -57,7 +56,7 @@ const refuseDuplicates = (resources: Resources): void => {
   const used = [
     ...resources.readAll(['AWS::Lambda::Function'], (fn) => ({ of: fn, what: `function name, ${functionName(fn)}` })),
     ...resources.readAll(['AWS::Lambda::Alias'], (alias) => ({ of: alias, what: `ARN, ${aliasArn(alias)}` })),
-    ...resources.readAll(tables, (table) => ({ of: table, what: `table name, ${tableName(table)}` })),
+    ...resources.readAll(tableTypeNames, (table) => ({ of: table, what: `table name, ${tableName(table)}` })),
     ...resources.readAll(['AWS::ApiGatewayV2::Route'], (each) => ({ of: each, what: `route, ${routePattern(each)}` })),
   ];
   for (const [what, [first, second]] of Map.groupBy(used, (each) => each.what)) {
@@ -65,8 +64,6 @@ const refuseDuplicates = (resources: Resources): void => {
       throw second.of.refuse(`${first.of.logicalId} has the same ${what}`, 'Rename one of them, or leave it out.');
   }
 };
-
-const tables = ['AWS::DynamoDB::Table', 'AWS::DynamoDB::GlobalTable'] as const satisfies ServedType[];
 
 /** The route key without the names of its variables, such as GET /orders/{}. */
 const routePattern = (route: Resource<'AWS::ApiGatewayV2::Route'>): string =>

@@ -2,7 +2,7 @@ import { type TableSpec, tableArn } from '../served-stack.ts';
 import type { ServedTypes, Values } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
 
-type Table = Resource<'AWS::DynamoDB::Table' | 'AWS::DynamoDB::GlobalTable'>;
+type Table = Resource<keyof typeof tableTypes>;
 
 /** The name of a table. Without a TableName, the name is the logical id, extended if that is too short for DynamoDB. */
 export const tableName = (table: Table): string =>
@@ -32,6 +32,8 @@ export const tableTypes = {
   'AWS::DynamoDB::GlobalTable': { ...lists, read: [...lists.read, 'Replicas'] },
 } as const satisfies ServedTypes;
 
+export const tableTypeNames = ['AWS::DynamoDB::Table', 'AWS::DynamoDB::GlobalTable'] satisfies Table['type'][];
+
 const values = { Ref: tableName, Arn: (each: Table) => tableArn(each.account, tableName(each)) };
 
 export const tableValues: Values = { 'AWS::DynamoDB::Table': values, 'AWS::DynamoDB::GlobalTable': values };
@@ -51,7 +53,7 @@ export const readTables = (resources: Resources): TableSpec[] => {
       ...(localIndexes.length > 0 && { LocalSecondaryIndexes: localIndexes }),
     };
   };
-  return resources.readAll(['AWS::DynamoDB::Table', 'AWS::DynamoDB::GlobalTable'], read);
+  return resources.readAll(tableTypeNames, read);
 };
 
 /**
