@@ -51,7 +51,8 @@ export class NpmCommand extends Command {
  * without a value, was not given (unless it `isHidden`). `misspelt` has names of other options.
  */
 const findInNpm = (options: readonly Option[]) => {
-  if (!options.some(({ long }) => variables().some((each) => each.startsWith(variableOf(long)))))
+  const given = variables();
+  if (!options.some(({ long }) => given.some((each) => each.startsWith(variableOf(long)))))
     return { found: [], misspelt: [] };
   const own = npmSettings();
   // npm may keep a value elsewhere (--to is short for its --token-description), change it, or lose it: try each option.
@@ -71,7 +72,7 @@ const findInNpm = (options: readonly Option[]) => {
     return { option, variable, value, isHidden, isSure: !isShared && isKept && /^(?!false$).+$/.test(value ?? 'none') };
   });
   const known = [...own.keys(), ...found.map(({ variable }) => variable)];
-  const misspelt = variables().filter((each) => !known.includes(each));
+  const misspelt = given.filter((each) => !known.includes(each));
   return { found, misspelt: misspelt.map((each) => each.replace('npm_config_', '--')) };
 };
 
