@@ -61,7 +61,6 @@ test.skipIf(reasonToSkip()).each<[document: string, text: string, inText: unknow
   ['README.md', 'costs 5 to 10 % more CPU time', 10, aboveBare(ours?.ratios.warm?.median)],
   ['README.md', 'keys, cached 5 minutes', 5, fresh],
   ['README.md', 'some 50 lines with Node.js 20', 50, 10 * Math.round((5 * tooNew.length) / 10)],
-  ['docs/local.md', 'warns of ten packages', 10, tooNew.length],
   ['.github/SECURITY.md', '(500 a second, 1,000 at once)', [500, 1_000], throttle],
   ['.github/SECURITY.md', 'more than once in 10 s', 10_000, cooldown],
   ['.github/SECURITY.md', 'at least 2,048 bits', 2_048, minModulusLength],
