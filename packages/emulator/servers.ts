@@ -21,28 +21,18 @@ export const closeServer = (server: HttpServer): Promise<void> => {
 };
 
 /**
- * Reads the body of a request, and keeps it in one buffer: one buffer for each chunk would need 200 bytes of memory for
- * a chunk of one byte. Does not destroy the request's stream, so that a response can still be sent.
+ * Reads the body of a request. Does not destroy the request's stream, so that a response can still be sent.
  * @returns undefined if the body is larger than `limit` bytes. The rest of it is then unread.
  * @throws Error if the client does not send all of the body
  */
-export const readBody = async (
-  request: Pick<IncomingMessage, 'iterator'>,
-  limit: number,
-): Promise<Buffer | undefined> => {
-  let buffer = Buffer.alloc(0);
+export const readBody = async (request: IncomingMessage, limit: number): Promise<Buffer | undefined> => {
+  const read: Buffer[] = [];
   let length = 0;
   const chunks: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
   for await (const chunk of chunks) {
-    const end = length + chunk.length;
-    if (end > limit) return undefined;
-    if (end > buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(end, 2 * length));
-      buffer.copy(larger, 0, 0, length);
-      buffer = larger;
-    }
-    chunk.copy(buffer, length);
-    length = end;
+    length += chunk.length;
+    if (length > limit) return undefined;
+    read.push(chunk);
   }
-  return buffer.subarray(0, length);
+  return Buffer.concat(read);
 };

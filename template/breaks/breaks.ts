@@ -664,8 +664,7 @@ const byFile: Record<string, Row[]> = {
     ['value !== undefined && !isValid(value)', 'false', 'The option leaveOut has an effect if it is "no".'],
   ],
   'packages/emulator/servers.ts': [
-    ['if (end > limit) return undefined;', '', 'A request of any size is kept in memory.'],
-    ['Math.max(end, 2 * length)', 'end', 'Each chunk of a body copies all chunks before it.'],
+    ['if (length > limit) return undefined;', '', 'A request of any size is kept in memory.'],
     ["port, '127.0.0.1'", "port, '0.0.0.0'", 'Other machines in the network may add plants and get tokens.'],
   ],
   'packages/emulator/dynamodb/embedded-store.ts': [

@@ -1,7 +1,6 @@
 /** Tests which requests the gateway accepts, and the event that a function gets. */
 
-import { describe, expect, test, vi } from 'vitest';
-import { readBody } from '../servers.ts';
+import { describe, expect, test } from 'vitest';
 import { exchange, json, openRoute, post, start, token } from './kit/gateway.ts';
 import { account } from './kit/template-parts.ts';
 
@@ -167,21 +166,4 @@ test('the gateway accepts a body of 10 MiB, responds 413 to a larger one, reads 
   const body = expect.stringMatching(/^{"message":"Request Entity Too Large"}HTTP\/1.1 404 /);
   expect(await exchange(port, chunked, chunk, next)).toMatchObject({ status: 413, body });
   expect(log.map(({ status }) => status)).toEqual([200, 413, 413, 404]);
-});
-
-test('copies the chunks of a body into one buffer, which it seldom replaces', async () => {
-  const buffers = vi.spyOn(Buffer, 'allocUnsafeSlow');
-  const sent = Buffer.from('body'.repeat(2_000));
-  // If `readBody` kept the chunks instead of copying them, all of them would have the last byte.
-  const chunk = Buffer.alloc(1);
-  const oneByOne = async function* (): AsyncGenerator<Buffer, undefined> {
-    for (const byte of sent) {
-      chunk[0] = byte;
-      yield chunk;
-    }
-  };
-  const body = await readBody({ iterator: oneByOne }, sent.length);
-  expect(body?.equals(sent)).toBe(true);
-  expect(body?.buffer.byteLength).toBeLessThanOrEqual(2 * sent.length);
-  expect(buffers.mock.calls.length).toBeLessThanOrEqual(Math.log2(sent.length) + 2);
 });
