@@ -158,7 +158,7 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
     log,
     invoke: (name, event) => versions.invoke(name, event),
     warmUp: () => versions.current.functions.warmUp(),
-    swap: (...swapped) => versions.current.functions.swap(...swapped),
+    swap: (...swapped) => versions.swap(...swapped),
     reload: async (source) => versions.add(readStack(source, options)),
     close: () => running.disposeAsync(),
   };

@@ -17,7 +17,7 @@ export class StackVersions {
   readonly #open = new Set<Version>();
   #newest?: Version;
   readonly #archives = new Archives();
-  #lastAdded: Promise<void> = Promise.resolve();
+  #lastChange: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   constructor(store: Store, options: FunctionOptions & HttpApiOptions) {
@@ -37,9 +37,28 @@ export class StackVersions {
    * @throws Error with the reason if the stack cannot be served; the previous version is then still served
    */
   add(stack: ServedStack): Promise<void> {
-    const added = this.#lastAdded.then(() => this.#add(stack));
-    this.#lastAdded = added.catch(() => {});
-    return added;
+    return this.#inTurn(async () => {
+      setTimeZone(stack.functions);
+      await this.#store.createTables(stack.tables, stack.account);
+      await this.#add(stack);
+    });
+  }
+
+  /**
+   * Replaces the code of a function by the code in `folder`, and sets these variables.
+   * @throws Error if there is no such function, or if the code cannot be loaded; the previous version is then still served
+   */
+  swap(functionName: string, folder: string, variables: Record<string, string> = {}): Promise<void> {
+    const change = ({ inlineCode: _, ...spec }: FunctionSpec): FunctionSpec => ({
+      ...spec,
+      folder,
+      environment: { ...spec.environment, ...variables },
+    });
+    return this.#inTurn(async () => {
+      const { stack } = this.current;
+      const functions = stack.functions.map((spec) => (spec.name === functionName ? change(spec) : spec));
+      await this.#add({ ...stack, functions }, [functionName]);
+    });
   }
 
   respond: Respond = (...request) => this.#during((version) => version.respond(...request));
@@ -52,13 +71,18 @@ export class StackVersions {
     this.#isClosed = true;
     await Promise.all([...this.#open].map(({ functions }) => functions.close()));
     // If a version is being loaded, wait until its loading fails, as it must: the version's functions are closed.
-    await this.#lastAdded;
+    await this.#lastChange;
     this.#archives.remove();
   }
 
-  async #add(stack: ServedStack): Promise<void> {
-    setTimeZone(stack.functions);
-    await this.#store.createTables(stack.tables, stack.account);
+  /** Does one change at a time. */
+  #inTurn(change: () => Promise<void>): Promise<void> {
+    const done = this.#lastChange.then(change);
+    this.#lastChange = done.catch(() => {});
+    return done;
+  }
+
+  async #add(stack: ServedStack, mustLoad: string[] = []): Promise<void> {
     if (this.#isClosed) throw new Error('The stack was closed while a new version of it was loaded.');
     const specs = stack.functions.map((spec) => ({
       ...spec,
@@ -70,7 +94,7 @@ export class StackVersions {
     const version: Version = { stack, functions, respond, inProgress: 0 };
     this.#open.add(version);
     try {
-      await functions.warmUpReplacements();
+      await functions.warmUpReplacements(mustLoad);
     } catch (error) {
       await this.#end(version);
       throw error;

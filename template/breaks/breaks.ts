@@ -389,11 +389,6 @@ const byFile: Record<string, Row[]> = {
     ],
     [', ...instance.takeLog().map(textOf)', '', 'After a change, a function cannot be loaded, and nothing says where.'],
     ['os.availableParallelism()', '100', 'Twenty functions that load at the same time make each other time out.'],
-    [
-      '...this.#spec.environment, ...environment',
-      '...this.#spec.environment',
-      'After a change of the code, a failure is logged with the hash of the old bundle.',
-    ],
   ],
   'packages/emulator/lambda/instance.ts': [
     [
@@ -636,6 +631,11 @@ const byFile: Record<string, Row[]> = {
   ],
   'packages/emulator/stack-versions.ts': [
     ["process.env['TZ'] =", "process.env['ZONE'] =", 'A function has the time zone of the user, but UTC on Lambda.'],
+    [
+      '...spec.environment, ...variables',
+      '...spec.environment',
+      'After a change of the code, a failure is logged with the hash of the old bundle.',
+    ],
     [
       'if (replaced?.inProgress === 0)',
       'if (replaced)',

@@ -9,8 +9,8 @@ import { textOf } from './reports.ts';
 export type { LogLine, Outcome } from './instance.ts';
 
 /**
- * The functions of a stack. A caller may change a function's `timeout` in its spec; the new value applies to later
- * events.
+ * The functions of a version of a stack. A caller may change a function's `timeout` in its spec; the new value applies
+ * to later events.
  */
 export class Functions {
   readonly #functions: Map<string, LambdaFunction>;
@@ -19,7 +19,7 @@ export class Functions {
   #isWarm: boolean;
 
   /**
-   * Functions of the previous stack (`earlier`) are reused if spec and code are unchanged. `archives` unzips code and
+   * Functions of the previous version (`earlier`) are reused if their specs are unchanged. `archives` unzips code and
    * layers; whoever hands it in removes what it has unzipped.
    */
   constructor(
@@ -35,7 +35,7 @@ export class Functions {
     this.#functions = new Map(
       specs.map((spec) => {
         const same = before.get(spec.name);
-        return [spec.name, same?.runs(spec) ? same : new LambdaFunction(spec, shared)];
+        return [spec.name, same && isDeepStrictEqual(same.spec, spec) ? same : new LambdaFunction(spec, shared)];
       }),
     );
     this.#isWarm = earlier === undefined ? false : earlier.#isWarm;
@@ -71,20 +71,11 @@ export class Functions {
   }
 
   /**
-   * Loads each function that replaces a loaded one, so that code that is broken does not replace what runs; if the
-   * previous stack was warmed up, loads new functions, too. @throws Error as `warmUp` does
+   * Loads the functions in `names`, and each that replaces a loaded one, so that code that is broken does not replace
+   * what runs; if the previous version was warmed up, loads new functions, too. @throws Error as `warmUp` does
    */
-  async warmUpReplacements(): Promise<void> {
-    await loadAll(this.#replacements);
-  }
-
-  /**
-   * Replaces a function's code with the code in `folder`, and sets environment variables, for later events.
-   * @throws Error if the stack has no function with this name, or if the new code cannot be loaded (the function then
-   * keeps the old code)
-   */
-  async swap(functionName: string, folder: string, environment: Record<string, string> = {}): Promise<void> {
-    await this.#find(functionName).swap(folder, environment);
+  async warmUpReplacements(names: string[]): Promise<void> {
+    await loadAll([...names.map((name) => this.#find(name)), ...this.#replacements]);
   }
 
   /** Closes every function, except those that another stack in `others` shares. */
@@ -139,30 +130,25 @@ type Shared = Required<FunctionOptions> & { archives: Archives; loading: Turns }
 
 /** A Lambda function: several instances, each of which handles one event at a time. */
 class LambdaFunction {
-  #spec: FunctionSpec;
+  readonly spec: FunctionSpec;
   readonly #shared: Shared;
   readonly arn: string;
-  #folder: string;
-  /** Every instance that has not ended, including those that still run old code. */
+  /** Every instance that has not ended. */
   readonly #instances = new Set<Instance>();
-  /** The instances that run the newest code. */
-  #current = new Set<Instance>();
   /** How many instances wait for their turn to load. */
   #starting = 0;
   #idle: Instance[] = [];
   readonly #waiting: (() => void)[] = [];
   /** Lines logged by instances that ended between two events. `invoke` returns them with the next event's lines. */
   readonly #lateLog: LogLine[] = [];
-  #lastSwap: Promise<void> = Promise.resolve();
   #isClosed = false;
   /** Whether an instance has been loaded. */
   isLoaded = false;
 
   constructor(spec: FunctionSpec, shared: Shared) {
-    this.#spec = spec;
+    this.spec = spec;
     this.#shared = shared;
     this.arn = functionArn(spec.account, spec.name);
-    this.#folder = spec.folder;
   }
 
   /**
@@ -175,7 +161,7 @@ class LambdaFunction {
       return { failure: 'the event is over 6 MB', tooLarge: true, log: [] };
     const [began, isBusy] = [performance.now(), this.#isBusy()];
     const instance = await this.#acquire();
-    const waited = isBusy ? [waitLine(this.#spec.name, performance.now() - began, this.#shared.maxInstances)] : [];
+    const waited = isBusy ? [waitLine(this.spec.name, performance.now() - began, this.#shared.maxInstances)] : [];
     onStart();
     try {
       const outcome = await instance.run(target, payload, traceIdOf(event));
@@ -186,33 +172,17 @@ class LambdaFunction {
   }
 
   /**
-   * Whether the function has exactly this spec, and still runs the code in the spec's folder. After a call of `swap`,
-   * the function may run the code in another folder.
-   */
-  runs(spec: FunctionSpec): boolean {
-    return this.#folder === spec.folder && isDeepStrictEqual(this.#spec, spec);
-  }
-
-  /**
    * Loads one instance, so that errors show before the first request. @throws Error if the function cannot be loaded
    */
   async warmUp(): Promise<void> {
     if (this.isLoaded) return;
     const instance = await this.#acquire();
-    const { name, handler, folder } = this.#spec;
-    const loaded = mustLoad(instance, `The function ${name} (handler ${handler} in ${folder})`);
-    await loaded.finally(() => this.#release(instance));
-  }
-
-  /**
-   * Replaces the code, and sets variables, for later events. Events in progress finish on instances with the old code.
-   * @throws Error if the new code cannot be loaded (the function then keeps the old code), or if the function was
-   * closed
-   */
-  swap(folder: string, environment: Record<string, string>): Promise<void> {
-    const swapped = this.#lastSwap.then(() => this.#replaceCode(folder, environment));
-    this.#lastSwap = swapped.catch(() => {});
-    return swapped;
+    const failure = await instance.loaded;
+    this.#release(instance);
+    if (failure === undefined) return;
+    const { name, handler, folder } = this.spec;
+    const what = `The function ${name} (handler ${handler} in ${folder}) cannot be loaded: ${failure}`;
+    throw new Error([what, ...instance.takeLog().map(textOf)].join('\n'));
   }
 
   async close(): Promise<void> {
@@ -221,37 +191,20 @@ class LambdaFunction {
     await Promise.all([...this.#instances].map((instance) => instance.stop()));
   }
 
-  async #replaceCode(folder: string, environment: Record<string, string>): Promise<void> {
-    const spec = { ...this.#spec, environment: { ...this.#spec.environment, ...environment } };
-    await this.#turn(folder);
-    const instance = this.#start(folder, spec);
-    await mustLoad(instance, `The new code of the function ${this.#spec.name}`);
-    for (const old of this.#idle) void old.stop();
-    this.#spec = spec;
-    this.#folder = folder;
-    this.#current = new Set([instance]);
-    this.#idle = [instance];
-    for (const wake of this.#waiting.splice(0)) wake();
-  }
-
   #mustBeOpen(): void {
-    if (this.#isClosed) throw new Error(`The function ${this.#spec.name} was closed.`);
+    if (this.#isClosed) throw new Error(`The function ${this.spec.name} was closed.`);
   }
 
-  /** Waits until an instance may load the code in `folder`. @throws Error if a zip file cannot be read */
-  async #turn(folder: string): Promise<void> {
-    this.#mustBeOpen();
-    for (const each of [folder, ...this.#spec.layers]) this.#shared.archives.folderOf(each);
-    await this.#shared.loading.take();
-    if (this.#isClosed) this.#shared.loading.giveBack();
-    this.#mustBeOpen();
-  }
-
-  #start(folder: string, spec = this.#spec): Instance {
+  /** Starts an instance when it is this function's turn to load one. @throws Error if a zip file cannot be read */
+  async #start(): Promise<Instance> {
     const { certificates, debug, archives, loading } = this.#shared;
-    const layers = spec.layers.map((each) => archives.folderOf(each));
-    const data = { certificates, debug, layers, runtime: spec.runtime };
-    const instance = new Instance(spec, archives.folderOf(folder), data, (ended) => this.#forget(ended));
+    const { folder, layers, runtime } = this.spec;
+    const data = { certificates, debug, layers: layers.map((each) => archives.folderOf(each)), runtime };
+    const code = archives.folderOf(folder);
+    await loading.take();
+    if (this.#isClosed) loading.giveBack();
+    this.#mustBeOpen();
+    const instance = new Instance(this.spec, code, data, (ended) => this.#forget(ended));
     this.#instances.add(instance);
     void instance.loaded.then((failure) => {
       this.isLoaded ||= failure === undefined;
@@ -262,7 +215,7 @@ class LambdaFunction {
 
   /** Whether an event must wait for another one to end. */
   #isBusy(): boolean {
-    return this.#idle.length === 0 && this.#current.size + this.#starting >= this.#shared.maxInstances;
+    return this.#idle.length === 0 && this.#instances.size + this.#starting >= this.#shared.maxInstances;
   }
 
   async #acquire(): Promise<Instance> {
@@ -272,35 +225,24 @@ class LambdaFunction {
       if (free !== undefined) return free;
       if (!this.#isBusy()) {
         this.#starting += 1;
-        await this.#turn(this.#folder).finally(() => (this.#starting -= 1));
-        const instance = this.#start(this.#folder);
-        this.#current.add(instance);
-        return instance;
+        return await this.#start().finally(() => (this.#starting -= 1));
       }
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
   }
 
   #release(instance: Instance): void {
-    if (this.#current.has(instance)) this.#idle.push(instance);
-    else void instance.stop();
+    if (this.#instances.has(instance)) this.#idle.push(instance);
     this.#waiting.shift()?.();
   }
 
   #forget(instance: Instance): void {
     this.#instances.delete(instance);
-    this.#current.delete(instance);
     if (!this.#idle.includes(instance)) return;
     this.#idle = this.#idle.filter((each) => each !== instance);
     this.#lateLog.push(...instance.takeLog());
   }
 }
-
-const mustLoad = async (instance: Instance, what: string): Promise<void> => {
-  const failure = await instance.loaded;
-  if (failure === undefined) return;
-  throw new Error([`${what} cannot be loaded: ${failure}`, ...instance.takeLog().map(textOf)].join('\n'));
-};
 
 const waitLine = (functionName: string, milliseconds: number, instances: number): LogLine => {
   const wait = `The event waited ${Math.ceil(milliseconds)} ms for one of ${instances} instances.`;

@@ -1,9 +1,9 @@
-/** Tests a function's instances, their limits and their ends, and how `swap` replaces the code. */
+/** Tests a function's instances, their limits and their ends. */
 import os from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { Functions } from '../lambda/functions.ts';
-import { folderWith, functionOf, resultOf, returning, timeout, watchThreads } from './kit/one-function.ts';
+import { functionOf, resultOf, timeout, watchThreads } from './kit/one-function.ts';
 
 /**
  * A function whose handler runs `statements` if the event has `fail`, and returns how many events its instance has had.
@@ -137,13 +137,6 @@ test('an event and a response of over 6 MB are refused, counted in bytes, not in
   expect(await fn.invoke('x')).toMatchObject({ failure: 'the response is over 6 MB' });
 });
 
-test('invoke and swap reject if the function does not exist', async () => {
-  const { functions, spec } = await functionOf(returning('old'));
-  const message = 'The stack has no function Other. It has Fn.';
-  await expect(functions.invokeByName('Other', {})).rejects.toThrow(message);
-  await expect(functions.swap('Other', spec.folder)).rejects.toThrow(message);
-});
-
 test('close() aborts the events in progress, and rejects an event that waits for a free instance', async () => {
   const fn = await functionOf(`exports.handler = async () => { ${forever} }`, {}, { maxInstances: 1 });
   await fn.functions.warmUp();
@@ -153,75 +146,4 @@ test('close() aborts the events in progress, and rejects an event that waits for
     expect.objectContaining({ failure: expect.stringContaining('exited') }),
     'Error: The function Fn was closed.',
   ]);
-});
-
-describe('swap()', () => {
-  const folderOf = (code: string): Promise<string> => folderWith({ 'index.js': code });
-
-  test('uses the new code for later events, and ends idle instances that run the old code', async () => {
-    const { connect, next } = await watchThreads();
-    const thread = next();
-    const fn = await functionOf(`${connect}; ${returning('old')}`);
-    expect(resultOf(await fn.invoke())).toBe('old');
-    await fn.swap(await folderOf(returning('new')));
-    expect(resultOf(await fn.invoke())).toBe('new');
-    await (await thread).ended;
-  });
-
-  test('lets an event in progress finish with the old code, and then ends its instance', async () => {
-    const { connect, next } = await watchThreads();
-    const thread = next();
-    const fn = await functionOf(`
-      const connection = ${connect};
-      exports.handler = () => new Promise((resolve) => connection.on('data', () => resolve('old')));`);
-    const inProgress = fn.invoke();
-    const { send, ended } = await thread;
-    await fn.swap(await folderOf(returning('new')));
-    expect(resultOf(await fn.invoke())).toBe('new');
-    send();
-    expect(resultOf(await inProgress)).toBe('old');
-    await ended;
-    expect(resultOf(await fn.invoke())).toBe('new');
-  });
-
-  test('makes events that were waiting for a free instance run with the new code', async () => {
-    const fn = await functionOf(`exports.handler = async () => { ${forever} }`);
-    const outcomes = Array.from({ length: 10 }, () => fn.invoke());
-    await fn.swap(await folderOf(returning('new')));
-    expect((await Promise.all(outcomes.slice(8))).map(resultOf)).toEqual(['new', 'new']);
-    await fn.functions.close();
-  });
-
-  test('rejects new code that cannot be loaded, and keeps the old code', async () => {
-    const fn = await functionOf(returning('old'));
-    await expect(fn.swap(await folderOf("throw new Error('no table')"))).rejects.toThrow(
-      /: Error: no table\nFn ERROR .*index\.js/s,
-    );
-    expect(resultOf(await fn.invoke())).toBe('old');
-  });
-
-  test('sets variables together with the code, and keeps the old ones if the code cannot be loaded', async () => {
-    const code = 'exports.handler = async () => process.env.VERSION';
-    const fn = await functionOf(code, { environment: { VERSION: 'old' } });
-    const swap = async (text: string, VERSION: string) => fn.functions.swap('Fn', await folderOf(text), { VERSION });
-    await expect(swap('throw new Error()', 'broken')).rejects.toThrow();
-    expect(resultOf(await fn.invoke())).toBe('old');
-    await swap(code, 'new');
-    expect(resultOf(await fn.invoke())).toBe('new');
-  });
-
-  test('called twice at once makes the function run the code of the call that began last', async () => {
-    const fn = await functionOf(returning('old'));
-    const slow = `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300); ${returning('slow')}`;
-    await Promise.all([fn.swap(await folderOf(slow)), fn.swap(await folderOf(returning('last')))]);
-    expect(resultOf(await fn.invoke())).toBe('last');
-  });
-
-  test('rejects, without loading the new code, if the function is already closed', async () => {
-    const { connect, connections } = await watchThreads();
-    const fn = await functionOf(returning('old'));
-    await fn.functions.close();
-    await expect(fn.swap(await folderOf(connect))).rejects.toThrow('The function Fn was closed.');
-    expect(connections()).toBe(0);
-  });
 });

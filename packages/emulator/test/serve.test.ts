@@ -214,6 +214,27 @@ test('reload runs the code of the new stack, even for a function whose code was 
   expect(await ask('/One')).toBe('"one"');
 });
 
+test('swap replaces the code and variables of one function, unless the code cannot be loaded', async () => {
+  const code = "exports.handler = async () => process.env.VERSION ?? 'old'";
+  const { emulator, ask } = await start({ functions: { One: code, Two: counting('two') } });
+  await ask('/Two');
+  const swap = async (text: string, VERSION: string) =>
+    emulator.swap('One', await folderWith({ 'index.js': text }), { VERSION });
+  await expect(swap("throw new Error('no table')", 'broken')).rejects.toThrow(
+    /: Error: no table\nOne ERROR .*index\.js/s,
+  );
+  expect(await ask('/One')).toBe('"old"');
+  await swap(code, 'new');
+  expect([await ask('/One'), await ask('/Two')]).toEqual(['"new"', '"two 2"']);
+});
+
+test('swap and invoke reject if the function does not exist', async () => {
+  const { emulator } = await start({ functions: { One: returning('one') } });
+  const message = 'The stack has no function Other. It has One.';
+  await expect(emulator.swap('Other', await folderWith({}))).rejects.toThrow(message);
+  await expect(emulator.invoke('Other', {})).rejects.toThrow(message);
+});
+
 test('reload empties the cache of an authorizer', async () => {
   const folder = await temporaryFolder();
   const cached = async (isAuthorized: boolean) => {

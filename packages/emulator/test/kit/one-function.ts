@@ -63,7 +63,6 @@ export const functionOf = async (
     functions,
     spec: fn,
     invoke: (event: unknown = {}): Promise<Outcome> => functions.invokeByName('Fn', event),
-    swap: (folder: string): Promise<void> => functions.swap('Fn', folder),
   };
 };
 
