@@ -4,6 +4,7 @@
  */
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import type { JSONWebKeySet } from 'jose';
+import type { LogLevel } from './lambda/reports.ts';
 
 /** An AWS account and a region of it. ARNs contain both. Functions find the region in AWS_REGION. */
 export type Account = { id: string; region: string };
@@ -45,10 +46,6 @@ export type FunctionSpec = {
   /** The RoleName of the function's role or, if the template gives none, the role's logical id. */
   roleName: string;
 };
-
-/** Lambda's log levels, least severe first. */
-export const logLevels = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'] as const;
-export type LogLevel = (typeof logLevels)[number];
 
 /** A statement of an IAM policy. Actions and resources may contain the wildcards `*` and `?`. */
 export type Statement = { effect: 'Allow' | 'Deny'; actions: string[]; resources: string[] };

@@ -46,7 +46,7 @@ export class StackVersions {
 
   /**
    * Replaces the code of a function by the code in `folder`, and sets these variables.
-   * @throws Error if there is no such function, or if the code cannot be loaded; the previous version is then still served
+   * @throws Error if there is no such function, or if its code cannot be loaded; what was served then stays
    */
   swap(functionName: string, folder: string, variables: Record<string, string> = {}): Promise<void> {
     const change = ({ inlineCode: _, ...spec }: FunctionSpec): FunctionSpec => ({

@@ -413,7 +413,7 @@ const byFile: Record<string, Row[]> = {
     ['process.setSourceMapsEnabled(true);', '', 'With --debug, stack traces have lines of the bundle.'],
     ['    endLine();\n    send', '    send', 'The lines of Powertools are in no log.'],
   ],
-  'packages/emulator/lambda/callbacks.ts': [
+  'packages/emulator/lambda/load-handler.ts': [
     ['idle.then(() => result)', 'result', 'A response has less in it than on Lambda.'],
     ['idle?.then(() => resolve(null))', '0', 'A handler that forgets its callback fails, but has no error on Lambda.'],
   ],

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { FunctionSpec, Target } from '../served-stack.ts';
-import { isBeforeNode24 } from './callbacks.ts';
+import { isBeforeNode24 } from './load-handler.ts';
 import { errorText } from './reports.ts';
 import type { Invocation, RuntimeData, RuntimeMessage } from './runtime.ts';
 

@@ -4,8 +4,11 @@
  * https://github.com/aws/aws-lambda-nodejs-runtime-interface-client
  */
 import { format } from 'node:util';
-import { type LogLevel, logLevels } from '../served-stack.ts';
 import type { LogLine } from './instance.ts';
+
+/** Lambda's log levels, least severe first. */
+export const logLevels = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'] as const;
+export type LogLevel = (typeof logLevels)[number];
 
 /**
  * Makes the methods of `console`, of which Lambda adds `fatal`, pass each log record to `send` as JSON text, and drop

@@ -4,9 +4,7 @@
  */
 import { flushCompileCache } from 'node:module';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import tls from 'node:tls';
 import { parentPort, workerData } from 'node:worker_threads';
-import { isBeforeNode24, withCallback } from './callbacks.ts';
 import { loadHandler } from './load-handler.ts';
 import { limitModules } from './modules.ts';
 import { captureLog, errorText, logError, RuntimeError } from './reports.ts';
@@ -67,7 +65,10 @@ let whenIdle = (): void => send({ kind: 'end', reason: `Runtime.NodeJsExit: ${em
 process.on('beforeExit', () => whenIdle());
 
 const { certificates, debug, layers, runtime } = workerData as RuntimeData;
-if (certificates.length > 0) tls.setDefaultCACertificates([...tls.getCACertificates('default'), ...certificates]);
+if (certificates.length > 0) {
+  const tls = await import('node:tls');
+  tls.setDefaultCACertificates([...tls.getCACertificates('default'), ...certificates]);
+}
 
 if (debug) {
   (await import('./suspend-timers.ts')).suspendTimers();
@@ -100,8 +101,8 @@ const toJson = (result: unknown): string => {
 const taskRoot = env['LAMBDA_TASK_ROOT'] ?? '';
 limitModules(taskRoot, layers, runtime);
 enterTaskRoot(taskRoot);
-const loaded = await loadHandler(taskRoot, env['_HANDLER'] ?? '', runtime).catch((error) => crash(error, 1));
-const handler = loaded && isBeforeNode24(runtime) ? withCallback(loaded, (settle) => (whenIdle = settle)) : loaded;
+const onIdle = (settle: () => void) => (whenIdle = settle);
+const handler = await loadHandler(taskRoot, env['_HANDLER'] ?? '', runtime, onIdle).catch((error) => crash(error, 1));
 
 parentPort?.on('message', async (invocation: Invocation) => {
   const endsAt = performance.now() + invocation.timeout;

@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { type FunctionSpec, functionArn, type LogLevel, logLevels, type Target } from '../served-stack.ts';
+import { type LogLevel, logLevels } from '../lambda/reports.ts';
+import { type FunctionSpec, functionArn, type Target } from '../served-stack.ts';
 import type { ServedTypes, Values } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
 import { readPolicies } from './roles.ts';

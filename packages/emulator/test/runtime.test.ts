@@ -5,7 +5,7 @@
 import tls from 'node:tls';
 import { generate } from 'selfsigned';
 import { describe, expect, test, vi } from 'vitest';
-import type { LogLevel } from '../served-stack.ts';
+import type { LogLevel } from '../lambda/reports.ts';
 import { folderWith, functionOf, resultOf, returned, timeout } from './kit/one-function.ts';
 import { account } from './kit/template-parts.ts';
 
