@@ -3,22 +3,22 @@ import { readAuthorization, readAuthorizer } from './authorizers.ts';
 import { type FindTarget, onlyByPermission, targetFinder } from './functions.ts';
 import type { ServedType, ServedTypes } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
-import { named } from './template.ts';
+import { named, namesIn } from './template.ts';
 
 export const apiTypes = {
   'AWS::ApiGatewayV2::Api': {
-    read: ['CorsConfiguration', 'ProtocolType'],
+    read: 'CorsConfiguration ProtocolType',
     withoutEffect: `
       Description DisableExecuteApiEndpoint DisableSchemaValidation FailOnWarnings IpAddressType Name
       RouteSelectionExpression Tags Version`,
     refused: { Body: 'routes are read from AWS::ApiGatewayV2::Route, not from an OpenAPI document' },
   },
   'AWS::ApiGatewayV2::Route': {
-    read: ['ApiId', 'AuthorizationScopes', 'AuthorizationType', 'AuthorizerId', 'RouteKey', 'Target'],
+    read: 'ApiId AuthorizationScopes AuthorizationType AuthorizerId RouteKey Target',
     withoutEffect: 'OperationName',
   },
   'AWS::ApiGatewayV2::Integration': {
-    read: ['ApiId', 'ConnectionType', 'IntegrationType', 'IntegrationUri', 'PayloadFormatVersion', 'TimeoutInMillis'],
+    read: 'ApiId ConnectionType IntegrationType IntegrationUri PayloadFormatVersion TimeoutInMillis',
     // IntegrationMethod has no effect, because API Gateway always invokes a Lambda function with POST.
     withoutEffect: 'Description IntegrationMethod',
     refused: {
@@ -28,19 +28,19 @@ export const apiTypes = {
     },
   },
   'AWS::ApiGatewayV2::Stage': {
-    read: ['ApiId', 'AutoDeploy', 'DefaultRouteSettings', 'RouteSettings', 'StageName'],
+    read: 'ApiId AutoDeploy DefaultRouteSettings RouteSettings StageName',
     withoutEffect: 'AccessLogSettings Description Tags',
     refused: { StageVariables: 'events have no stageVariables here' },
   },
   // On AWS, a domain name gives the API another address. It has no effect here, because the API is served on this
   // machine.
   'AWS::ApiGatewayV2::DomainName': {
-    read: [],
+    read: '',
     withoutEffect: 'DomainName DomainNameConfigurations Tags',
     refused: { MutualTlsAuthentication: 'clients need no certificate here' },
   },
   'AWS::ApiGatewayV2::ApiMapping': {
-    read: ['ApiId'],
+    read: 'ApiId',
     withoutEffect: 'DomainName Stage',
     refused: { ApiMappingKey: 'the paths of requests have no such prefix here' },
   },
@@ -115,14 +115,8 @@ const maxAgeRange = { min: -1, max: 86_400 };
 const readCors = (api: Api): CorsSpec | undefined => {
   const configuration = api.get('CorsConfiguration');
   if (configuration === undefined) return undefined;
-  const fields = api.fields('CorsConfiguration', configuration, [
-    'AllowCredentials',
-    'AllowHeaders',
-    'AllowMethods',
-    'AllowOrigins',
-    'ExposeHeaders',
-    'MaxAge',
-  ]);
+  const read = namesIn('AllowCredentials AllowHeaders AllowMethods AllowOrigins ExposeHeaders MaxAge');
+  const fields = api.fields('CorsConfiguration', configuration, read);
   const texts = (field: keyof typeof fields): string[] => {
     const values: unknown[] = [fields[field] ?? []].flat();
     if (values.every((value) => typeof value === 'string')) return values;

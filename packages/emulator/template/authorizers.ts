@@ -6,16 +6,9 @@ import { UnknownValue } from './template.ts';
 
 export const authorizerTypes = {
   'AWS::ApiGatewayV2::Authorizer': {
-    read: [
-      'ApiId',
-      'AuthorizerPayloadFormatVersion',
-      'AuthorizerResultTtlInSeconds',
-      'AuthorizerType',
-      'AuthorizerUri',
-      'EnableSimpleResponses',
-      'IdentitySource',
-      'JwtConfiguration',
-    ],
+    read: `
+      ApiId AuthorizerPayloadFormatVersion AuthorizerResultTtlInSeconds AuthorizerType AuthorizerUri
+      EnableSimpleResponses IdentitySource JwtConfiguration`,
     withoutEffect: 'Name',
     refused: { AuthorizerCredentialsArn: onlyByPermission },
   },

@@ -29,23 +29,9 @@ export const onlyVersion = '1';
 
 export const functionTypes = {
   'AWS::Lambda::Function': {
-    read: [
-      'Code',
-      'Environment',
-      'FunctionName',
-      'Handler',
-      'Layers',
-      'LoggingConfig',
-      'MemorySize',
-      'PackageType',
-      // A ReservedConcurrentExecutions of 0 is refused, because Lambda would never run the function. Other values are
-      // ignored, because `LambdaFunction` has a fixed limit of instances.
-      'ReservedConcurrentExecutions',
-      'Role',
-      'Runtime',
-      'Timeout',
-      'VpcConfig',
-    ],
+    read: `
+      Code Environment FunctionName Handler Layers LoggingConfig MemorySize PackageType ReservedConcurrentExecutions
+      Role Runtime Timeout VpcConfig`,
     // DeadLetterConfig is only for asynchronous invocations; an HTTP API invokes functions synchronously.
     // EphemeralStorage is the size of /tmp on Lambda; here, functions use this machine's /tmp.
     withoutEffect: `
@@ -57,20 +43,20 @@ export const functionTypes = {
     },
   },
   'AWS::Lambda::Version': {
-    read: ['FunctionName'],
+    read: 'FunctionName',
     withoutEffect: 'CodeSha256 Description ProvisionedConcurrencyConfig RuntimePolicy',
   },
   'AWS::Lambda::Alias': {
-    read: ['FunctionName', 'FunctionVersion', 'Name'],
+    read: 'FunctionName FunctionVersion Name',
     withoutEffect: 'Description ProvisionedConcurrencyConfig',
     refused: { RoutingConfig: 'the template has the code of one version only' },
   },
   'AWS::Lambda::LayerVersion': {
-    read: ['Content'],
+    read: 'Content',
     withoutEffect: 'CompatibleArchitectures CompatibleRuntimes Description LayerName LicenseInfo',
   },
   'AWS::Lambda::Permission': {
-    read: ['Action', 'FunctionName', 'Principal'],
+    read: 'Action FunctionName Principal',
     withoutEffect: 'EventSourceToken FunctionUrlAuthType InvokedViaFunctionUrl PrincipalOrgID SourceAccount SourceArn',
   },
 } as const satisfies ServedTypes;
@@ -103,6 +89,7 @@ const readFunction = (
   fn.mustBe('PackageType', ['Zip', undefined]);
   const runtime = fn.text('Runtime');
   if (!/^nodejs\d+\.x$/.test(runtime)) throw fn.unsupported('Runtime', runtime, 'Only Node.js runs here.');
+  // With 0, Lambda would never run the function. Other values are ignored: `maxInstances` is the limit here.
   fn.number('ReservedConcurrentExecutions', 1, { min: 1 });
   return {
     name: functionName(fn),

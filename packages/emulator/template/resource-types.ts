@@ -5,17 +5,15 @@ import { functionTypes, functionValues } from './functions.ts';
 import type { Resource } from './resources.ts';
 import { roleTypes, roleValues } from './roles.ts';
 import { tableTypes, tableValues } from './tables.ts';
+import type { NamesIn } from './template.ts';
 
 /** What a module says of each resource type that it reads. */
 export type ServedTypes = Record<string, Properties>;
 
 export type Properties = {
-  /** Which of a resource's properties the emulator reads. */
-  read: readonly string[];
-  /**
-   * The names, separated by white space, of the properties that are ignored, because they make no difference to
-   * requests, functions or the store here.
-   */
+  /** The names, separated by white space, of the properties that the emulator reads. */
+  read: string;
+  /** The names of those that are ignored, because they make no difference to requests, functions or the store here. */
   withoutEffect: string;
   /**
    * The reasons why some properties of a resource are refused. A property that is in none of the lists `read`,
@@ -28,7 +26,7 @@ export type Properties = {
 export const served = { ...apiTypes, ...authorizerTypes, ...functionTypes, ...roleTypes, ...tableTypes };
 
 export type ServedType = keyof typeof served;
-export type ReadProperty<T extends ServedType> = (typeof served)[T]['read'][number];
+export type ReadProperty<T extends ServedType> = NamesIn<(typeof served)[T]['read']>;
 
 /** What `Ref` and the attributes of `Fn::GetAtt` return, by type. */
 export type Values = { [T in ServedType]?: Record<string, (resource: Resource<T>) => string> };

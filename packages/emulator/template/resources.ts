@@ -175,7 +175,7 @@ const check = (resource: Named, templateResource: TemplateResource): Refusal[] =
   const { Type: type, Properties = {}, Condition: _, ...rest } = templateResource;
   if (!isServed(type)) return [new Refusal(resource, ...(own(refusedTypes, type) ?? unknownType))];
   const { read, withoutEffect, refused }: PropertyLists = served[type];
-  const known = [...read, ...namesIn(withoutEffect)];
+  const known: string[] = namesIn(`${read} ${withoutEffect}`);
   const others = Object.keys(Properties).filter((name) => !known.includes(name));
   const refusals = others.map((name) => {
     const reason = own(refused, name);

@@ -14,12 +14,12 @@ export const managedPolicyArn = ({ account, logicalId }: Resource<'AWS::IAM::Man
 
 export const roleTypes = {
   'AWS::IAM::Role': {
-    read: ['AssumeRolePolicyDocument', 'ManagedPolicyArns', 'PermissionsBoundary', 'Policies', 'RoleName'],
+    read: 'AssumeRolePolicyDocument ManagedPolicyArns PermissionsBoundary Policies RoleName',
     withoutEffect: 'Description MaxSessionDuration Path Tags',
   },
-  'AWS::IAM::Policy': { read: ['PolicyDocument', 'Roles'], withoutEffect: 'Groups PolicyName Users' },
+  'AWS::IAM::Policy': { read: 'PolicyDocument Roles', withoutEffect: 'Groups PolicyName Users' },
   'AWS::IAM::ManagedPolicy': {
-    read: ['PolicyDocument', 'Roles'],
+    read: 'PolicyDocument Roles',
     withoutEffect: 'Description Groups ManagedPolicyName Path Users',
   },
 } as const satisfies ServedTypes;

@@ -9,7 +9,7 @@ export const tableName = (table: Table): string =>
   table.text('TableName', table.logicalId.length < 3 ? `${table.logicalId}-table` : table.logicalId);
 
 const lists = {
-  read: ['TableName', 'KeySchema', 'AttributeDefinitions', 'GlobalSecondaryIndexes', 'LocalSecondaryIndexes'],
+  read: 'TableName KeySchema AttributeDefinitions GlobalSecondaryIndexes LocalSecondaryIndexes',
   // StreamSpecification is ignored: nothing can read the stream, since event sources and the stream's ARN are refused.
   // TimeToLiveSpecification is ignored: DynamoDB may keep expired items for days, so services must expect such items.
   // Only AWS::DynamoDB::Table has those of the second and third line. Only AWS::DynamoDB::GlobalTable has those of the
@@ -29,7 +29,7 @@ const lists = {
 
 export const tableTypes = {
   'AWS::DynamoDB::Table': lists,
-  'AWS::DynamoDB::GlobalTable': { ...lists, read: [...lists.read, 'Replicas'] },
+  'AWS::DynamoDB::GlobalTable': { ...lists, read: `${lists.read} Replicas` },
 } as const satisfies ServedTypes;
 
 export const tableTypeNames = ['AWS::DynamoDB::Table', 'AWS::DynamoDB::GlobalTable'] satisfies Table['type'][];

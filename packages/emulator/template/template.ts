@@ -24,7 +24,12 @@ export const own = <T>(record: Readonly<Record<string, T>> | undefined, name: st
   record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;
 
 /** The names in a text, in which white space separates them. */
-export const namesIn = (text: string): string[] => text.match(/\S+/g) ?? [];
+export const namesIn = <Text extends string>(text: Text): NamesIn<Text>[] =>
+  (text.match(/\S+/g) ?? []) as NamesIn<Text>[];
+
+export type NamesIn<Text extends string> = Text extends `${infer First}${' ' | '\n'}${infer Others}`
+  ? NamesIn<First> | NamesIn<Others>
+  : Exclude<Text, ''>;
 
 export type Named = { logicalId: string; type: string };
 

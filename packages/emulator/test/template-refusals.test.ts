@@ -67,7 +67,7 @@ describe('readTemplate refuses a resource of the type', () => {
   });
 });
 
-type Listed = { read: readonly string[]; refused?: Record<string, string> };
+type Listed = { read: string; refused?: Record<string, string> };
 
 test.each(
   Object.entries<Listed>(served).flatMap(([type, { refused }]) =>
