@@ -30,7 +30,6 @@ const checks: Record<NamesOf<ServeOptions>, Check> = {
   maxInstances: ['a whole number above 0', (value) => Number.isInteger(value) && Number(value) > 0],
   leaveOut: a('boolean'),
   environment: ['{ FUNCTION: { NAME: "..." } }', (value) => isObject(value) && Object.values(value).every(areTexts)],
-  throttle: a('boolean'),
   debug: a('boolean'),
   onRequest: a('function'),
   intercept: a('function'),

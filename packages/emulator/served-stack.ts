@@ -75,9 +75,6 @@ export type JwtIssuer = { issuer: string; audience?: string[]; jwks?: JSONWebKey
 
 export type AuthorizerSpec = LambdaAuthorizerSpec | JwtAuthorizerSpec;
 
-/** The throttling limits of a route: `rate` in requests a second, and `burst` in requests at once. */
-export type Throttle = { rate: number; burst: number };
-
 /** `routeKey` is written as METHOD /path, ANY /path or $default. `timeout` is the integration's, in milliseconds. */
 export type RouteSpec = {
   routeKey: string;
@@ -86,7 +83,6 @@ export type RouteSpec = {
   authorizer?: AuthorizerSpec;
   /** The scopes of which a token needs one. */
   scopes?: string[];
-  throttle?: Throttle;
   leftOut?: undefined;
 };
 

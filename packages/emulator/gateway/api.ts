@@ -6,7 +6,7 @@ import { type Invoke, type Invoker, integrate, makeInvoker } from './invocation.
 import { type Authorize, lambdaAuthorizer } from './lambda-authorizer.ts';
 import { checkHead, eventBody, readEventBody, readTarget, requestEvent } from './request.ts';
 import { type HttpResponse, notServed, Refused, responses } from './response.ts';
-import { bucketsOf, type Clock, routeFinder } from './routes.ts';
+import { type Clock, routeFinder } from './routes.ts';
 
 /**
  * The response to a request. `error` says why the gateway responded instead of a function, and `refusedOrigin` is the
@@ -18,8 +18,6 @@ export type Responded = { response: HttpResponse; error?: string; refusedOrigin?
 export type Respond = (request: IncomingMessage, requestId: string, log: LogLine[]) => Promise<Responded>;
 
 export type HttpApiOptions = {
-  /** Whether requests that exceed the stage's throttling limits get a 429, as on AWS. */
-  throttle?: boolean;
   /** If true, neither functions nor requests time out, so that a debugger can pause the functions. */
   debug?: boolean;
 };
@@ -28,11 +26,10 @@ export type HttpApiOptions = {
 export const httpApi = (
   { account, routes, cors }: ApiSpec,
   invoke: Invoke,
-  { throttle = false, debug = false }: HttpApiOptions = {},
+  { debug = false }: HttpApiOptions = {},
   clock: Clock = Date.now,
 ): Respond => {
   const find = routeFinder(routes);
-  const buckets = bucketsOf(throttle ? routes : [], clock);
   const specs = new Set(routes.flatMap(({ authorizer }) => authorizer ?? []));
   const authorizers = new Map(Array.from(specs, (spec) => [spec, makeAuthorizer(spec, account, clock)]));
 
@@ -47,7 +44,6 @@ export const httpApi = (
     if (match === undefined) throw new Refused(responses.notFound);
     const { route } = match;
     if (route.leftOut !== undefined) throw new Refused(notServed(route.leftOut), route.leftOut);
-    if (buckets.get(route)?.take() === false) throw new Refused(responses.tooManyRequests);
     const event = requestEvent(request, requestId, account, target, match);
     const body = await readEventBody(request);
     const authorize = route.authorizer && (await authorizers.get(route.authorizer));

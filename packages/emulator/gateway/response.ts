@@ -24,7 +24,6 @@ export const responses = {
   notFound: gatewayResponse(404, 'Not Found'),
   bodyTooLarge: gatewayResponse(413, 'Request Entity Too Large'),
   expectationFailed: gatewayResponse(417, 'Expectation Failed'),
-  tooManyRequests: gatewayResponse(429, 'Too Many Requests'),
   headersTooLarge: gatewayResponse(431, 'Request Header Fields Too Large'),
   serverError: gatewayResponse(500, 'Internal Server Error'),
   unavailable: gatewayResponse(503, 'Service Unavailable'),

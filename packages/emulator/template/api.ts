@@ -1,4 +1,4 @@
-import type { ApiSpec, CorsSpec, JwtIssuer, LeftOutRoute, RouteSpec, Target, Throttle } from '../served-stack.ts';
+import type { ApiSpec, CorsSpec, JwtIssuer, LeftOutRoute, RouteSpec, Target } from '../served-stack.ts';
 import { readAuthorization, readAuthorizer } from './authorizers.ts';
 import { type FindTarget, onlyByPermission, targetFinder } from './functions.ts';
 import type { ServedType, ServedTypes } from './resource-types.ts';
@@ -28,8 +28,8 @@ export const apiTypes = {
     },
   },
   'AWS::ApiGatewayV2::Stage': {
-    read: 'ApiId AutoDeploy DefaultRouteSettings RouteSettings StageName',
-    withoutEffect: 'AccessLogSettings Description Tags',
+    read: 'ApiId AutoDeploy StageName',
+    withoutEffect: 'AccessLogSettings DefaultRouteSettings Description RouteSettings Tags',
     refused: { StageVariables: 'events have no stageVariables here' },
   },
   // On AWS, a domain name gives the API another address. It has no effect here, because the API is served on this
@@ -58,10 +58,10 @@ export const readApi = (resources: Resources, jwt?: JwtIssuer): ApiSpec => {
     return [each];
   });
   resources.readAll(partsOfApi, (part) => part.mustBe('ApiId', [api.logicalId]));
-  const stage = readStage(resources);
+  checkStage(resources);
   const { account } = resources;
   const cors = readCors(api);
-  return { account, routes: readRoutes(api, resources, readThrottles(stage, resources), jwt), ...(cors && { cors }) };
+  return { account, routes: readRoutes(api, resources, jwt), ...(cors && { cors }) };
 };
 
 /**
@@ -80,11 +80,11 @@ const firstOf = <T extends ServedType>(
   return first;
 };
 
-/** Reads the stage $default. On AWS, other stages beside it give the API other addresses; they have no effect here. */
-const readStage = (resources: Resources): Stage => {
+/** Needs the stage $default. On AWS, other stages beside it give the API other addresses; they have no effect here. */
+const checkStage = (resources: Resources): void => {
   const isDefault = (each: Stage) => each.get('StageName') === '$default';
   const hasDefault = resources.readAll(['AWS::ApiGatewayV2::Stage'], isDefault).includes(true);
-  return firstOf(resources, 'AWS::ApiGatewayV2::Stage', 'Add the stage $default (in CDK: addStage).', (each) => {
+  firstOf(resources, 'AWS::ApiGatewayV2::Stage', 'Add the stage $default (in CDK: addStage).', (each) => {
     if (isDefault(each) || !hasDefault) {
       each.mustBe('StageName', ['$default']);
       each.mustBe('AutoDeploy', [true]);
@@ -141,52 +141,10 @@ const readCors = (api: Api): CorsSpec | undefined => {
   };
 };
 
-/**
- * Reads the throttling settings of a stage. @returns a function that returns the throttle of a route key
- * https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html
- */
-const readThrottles = (stage: Stage, resources: Resources): ((routeKey: string) => Throttle | undefined) => {
-  const defaults = readSettings(stage, 'DefaultRouteSettings', stage.get('DefaultRouteSettings') ?? {});
-  const routeKeys = resources.ofType('AWS::ApiGatewayV2::Route').map((route) => route.text('RouteKey', ''));
-  const ofRoutes = stage.fields('RouteSettings', stage.get('RouteSettings') ?? {}, routeKeys);
-  return (routeKey) => {
-    const settings = ofRoutes[routeKey] ?? {};
-    const { rate, burst } = { ...defaults, ...readSettings(stage, `RouteSettings.${routeKey}`, settings) };
-    if (rate === undefined && burst === undefined) return undefined;
-    return { rate: rate ?? accountThrottle.rate, burst: burst ?? accountThrottle.burst };
-  };
-};
-
-/**
- * The limits of an AWS account in most regions. If a stage limits only the rate or only the burst, the limit of the
- * account applies to the other.
- * https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html
- */
-const accountThrottle: Throttle = { rate: 10_000, burst: 5_000 };
-
-const readSettings = (stage: Stage, path: string, settings: unknown): Partial<Throttle> => {
-  const read = ['ThrottlingBurstLimit', 'ThrottlingRateLimit'] as const;
-  const withoutEffect = 'DataTraceEnabled DetailedMetricsEnabled LoggingLevel';
-  const { ThrottlingRateLimit: rate, ThrottlingBurstLimit: burst } = stage.fields(path, settings, read, withoutEffect);
-  const [ratePath, burstPath] = [`${path}.ThrottlingRateLimit`, `${path}.ThrottlingBurstLimit`];
-  return {
-    ...(rate !== undefined && { rate: stage.numberIn(ratePath, rate, { min: 0, fractions: true }) }),
-    ...(burst !== undefined && { burst: stage.numberIn(burstPath, burst, { min: 0 }) }),
-  };
-};
-
 type Integration = { target: Target; timeout: number };
 
-/**
- * Reads the routes of the API. A route that needs what is left out says so in its responses.
- * @param throttleOf returns the throttle that the stage sets for a route key
- */
-const readRoutes = (
-  api: Api,
-  resources: Resources,
-  throttleOf: (routeKey: string) => Throttle | undefined,
-  jwt?: JwtIssuer,
-): ApiSpec['routes'] => {
+/** Reads the routes of the API. A route that needs what is left out says so in its responses. */
+const readRoutes = (api: Api, resources: Resources, jwt?: JwtIssuer): ApiSpec['routes'] => {
   const findTarget = targetFinder(resources);
   const byId = <T extends ServedType, Result>(type: T, readPart: (part: Resource<T>) => Result) =>
     new Map(resources.readAll([type], (part): [string, Result] => [part.logicalId, readPart(part)]));
@@ -201,8 +159,7 @@ const readRoutes = (
     resources.mustServe({ logicalId: route.text('AuthorizerId', '') });
     const integration = integrations.get(logicalId);
     if (integration === undefined) throw route.refuse(`its Target ${target} is not an integration of the template`);
-    const throttle = throttleOf(routeKey);
-    return { routeKey, ...integration, ...readAuthorization(route, authorizers), ...(throttle && { throttle }) };
+    return { routeKey, ...integration, ...readAuthorization(route, authorizers) };
   };
   return resources.readAll<'AWS::ApiGatewayV2::Route', RouteSpec | LeftOutRoute>(
     ['AWS::ApiGatewayV2::Route'],

@@ -189,8 +189,8 @@ const check = (resource: Named, templateResource: TemplateResource): Refusal[] =
 
 type Properties = Record<string, unknown>;
 
-/** The numbers that AWS accepts for a property: only whole numbers, unless `fractions` is set. */
-type NumberRange = { min: number; max?: number; fractions?: boolean };
+/** The whole numbers that AWS accepts for a property. */
+type NumberRange = { min: number; max?: number };
 
 /**
  * A resource of a type that the emulator serves. Its methods accept only the property names in the type's `read`
@@ -249,14 +249,12 @@ export class Resource<T extends ServedType = ServedType> {
     return this.numberIn(name, this.get(name) ?? otherwise, range);
   }
 
-  /** Checks that a value in a property is a number from `min` to `max`. `path` names the value in error messages. */
-  numberIn(path: string, value: unknown, { min, max, fractions = false }: NumberRange): number {
+  /** Checks that a value in a property is a number in a range. `path` names the value in error messages. */
+  numberIn(path: string, value: unknown, { min, max }: NumberRange): number {
     const number = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
-    const isInRange = number >= min && number <= (max ?? Number.MAX_VALUE);
-    if (isInRange && (fractions || Number.isInteger(number))) return number;
+    if (Number.isInteger(number) && number >= min && number <= (max ?? number)) return number;
     const range = max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
-    const advice = `Set it to a ${fractions ? 'number' : 'whole number'} ${range}.`;
-    throw this.unsupported(path, value, advice);
+    throw this.unsupported(path, value, `Set it to a whole number ${range}.`);
   }
 
   /** A property that is a list; an empty list if the property is not set. */

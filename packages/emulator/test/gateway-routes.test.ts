@@ -1,4 +1,4 @@
-/** Tests what happens before the function of a route is called: the routes, their authorizers and their throttles. */
+/** Tests what happens before the function of a route is called: the routes and their authorizers. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
@@ -165,23 +165,4 @@ describe('the identity sources', () => {
     expect(await post(port, '{}')).toMatchObject({ status: 200 });
     expect(authorizerEvent().identitySource).toBeNull();
   });
-});
-
-test("the gateway responds 429 to requests beyond their route's limits, without calling the function", async () => {
-  let now = 0;
-  const throttled = { ...openRoute('GET /orders'), throttle: { rate: 2, burst: 3 } };
-  const routes = [throttled, { ...throttled, routeKey: 'GET /items' }, openRoute('GET /free')];
-  const { port, called } = await start({}, { routes }, { throttle: true, clock: () => now });
-  const orders = () => send(port, 'GET /orders');
-  const burst = async () => [(await orders()).status, (await orders()).status, (await orders()).status];
-  expect(await burst()).toEqual([200, 200, 200]);
-  expect(await orders()).toMatchObject({ status: 429, body: '{"message":"Too Many Requests"}' });
-  expect(called).toEqual(['Orders', 'Orders', 'Orders']);
-  for (const path of ['/items', ...Array(5).fill('/free')]) expect((await send(port, `GET ${path}`)).status).toBe(200);
-  now = 499;
-  expect((await orders()).status, 'half a second later, almost').toBe(429);
-  now = 500;
-  expect(await burst(), 'half a second later').toEqual([200, 429, 429]);
-  now = 9e6;
-  expect([...(await burst()), (await orders()).status], 'much later').toEqual([200, 200, 200, 429]);
 });

@@ -120,8 +120,6 @@ const unsupported: Row[] = (
     ['GuardAuthorizer', 'AuthorizerResultTtlInSeconds', 3_601, -1],
     ['Api', 'CorsConfiguration.AllowCredentials', 'yes'],
     ['Api', 'CorsConfiguration.MaxAge', -2],
-    ['Stage', 'DefaultRouteSettings.ThrottlingBurstLimit', 0.5],
-    ['Stage', 'DefaultRouteSettings.ThrottlingRateLimit', -0.5],
     ['GetOrder', 'RouteKey', 'FETCH /orders', 'GET orders', 'GET /{id}x', 'GET /{path+}/x', 'GET /a//b', '$connect'],
   ] as const
 ).flatMap(([id, path, ...invalid]) =>
@@ -135,7 +133,6 @@ const nested: Row[] = [
   ['Items', { Replicas: [{ ResourcePolicy: {} }] }, 'its Replicas.0.ResourcePolicy is not supported'],
   ['Orders', { GlobalSecondaryIndexes: [7] }, 'its GlobalSecondaryIndexes.0 is not an object'],
   ['Orders', { KeySchema: 'id' }, 'its KeySchema is not a list'],
-  ['Stage', { RouteSettings: { 'GET /nowhere': {} } }, 'its RouteSettings.GET /nowhere is not supported'],
 ];
 
 const variable = (value: unknown, name = 'NAME') => ({ Environment: { Variables: { [name]: value } } });

@@ -303,22 +303,8 @@ describe('readTemplate', () => {
     ['Shop', { MemorySize: '10240', Timeout: 900 }],
     ['ShopIntegration', { TimeoutInMillis: 50 }],
     ['Api', { CorsConfiguration: { MaxAge: -1, AllowCredentials: 'false', AllowOrigins: ['*'] } }],
-    ['Stage', { DefaultRouteSettings: { ThrottlingBurstLimit: 0, ThrottlingRateLimit: 0.5 } }],
   ])('accepts values at a limit of the allowed range in the properties of %s: %j', (logicalId, properties) => {
     expect(() => readWith(logicalId, properties)).not.toThrow();
-  });
-
-  test("reads the stage's throttling limits, which a route may override; by default, those of an AWS account apply", () => {
-    const { api } = readWith('Stage', {
-      DefaultRouteSettings: { ThrottlingRateLimit: 20, DetailedMetricsEnabled: true },
-      RouteSettings: { 'GET /orders/{id}': { ThrottlingRateLimit: 1, ThrottlingBurstLimit: 2 } },
-    });
-    expect(api.routes.map(({ throttle }) => throttle)).toEqual([
-      { rate: 1, burst: 2 },
-      { rate: 20, burst: 5_000 },
-    ]);
-    const onlyBurst = readWith('Stage', { DefaultRouteSettings: { ThrottlingBurstLimit: 40 } });
-    expect(onlyBurst.api.routes[0]?.throttle).toEqual({ rate: 10_000, burst: 40 });
   });
 
   test('accepts similar routes if they differ in more than the names of their path variables', () => {
