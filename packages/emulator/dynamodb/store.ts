@@ -112,8 +112,14 @@ const credentialsOf = (spec: FunctionSpec, secret: Buffer): Required<Credentials
   return { accessKeyId: `${name}-${digest.slice(0, 32)}`, secretAccessKey: 'local', sessionToken: digest.slice(32) };
 };
 
+/** @throws Error with a message for the user if the address is not an http or https URL: the SDK would call AWS */
 const external = (endpoint: string): StoreServer => {
-  checkEndpoint(endpoint);
+  const { protocol } = URL.parse(endpoint) ?? {};
+  if (protocol !== 'http:' && protocol !== 'https:')
+    throw new Error(
+      'The store needs a folder, or an endpoint that is an http or https URL (such as http://localhost:8000), ' +
+        `not ${JSON.stringify(endpoint)}.`,
+    );
   const credentials = readCredentials();
   return {
     endpoint,
@@ -137,20 +143,6 @@ const readCredentials = (): Credentials => {
   const { AWS_SESSION_TOKEN: sessionToken } = process.env;
   if (!accessKeyId || !secretAccessKey) return { accessKeyId: 'local', secretAccessKey: 'local' };
   return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
-};
-
-/**
- * Checks that an address is an http or https URL. With any other address, the SDK would call AWS, or fail with only the
- * message UnknownError.
- * @throws Error with a message for the user
- */
-const checkEndpoint = (endpoint: string): void => {
-  const { protocol } = URL.parse(endpoint) ?? {};
-  if (protocol === 'http:' || protocol === 'https:') return;
-  throw new Error(
-    'The store needs a folder, or an endpoint that is an http or https URL (such as http://localhost:8000), ' +
-      `not ${JSON.stringify(endpoint)}.`,
-  );
 };
 
 /** Why a store does not list its tables, as a text that completes "The store cannot be used: ". */
