@@ -187,22 +187,18 @@ export const targetFinder = (resources: Resources): FindTarget => {
   const { account } = resources;
   const permitted = permissions.map((text) => (text.startsWith('arn:') ? text : functionArn(account, text)));
 
+  /** Finds what has an ARN. @throws Refusal of its `user` */
+  const need = (user: Resource, arn: string, what: string) => {
+    const fn = resources.ofType('AWS::Lambda::Function').find((each) => arnOf(each) === arn);
+    const version = resources.ofType('AWS::Lambda::Version').find((each) => versionArn(each) === arn);
+    const alias = resources.ofType('AWS::Lambda::Alias').find((each) => aliasArn(each) === arn);
+    const part = fn ?? version ?? alias;
+    if (part === undefined) throw user.refuse(`the template has no ${what}`);
+    resources.mustServe(part);
+    return { part, version: alias ? alias.text('FunctionVersion', '') : version ? onlyVersion : latest };
+  };
+
   return (resource, uri) => {
-    const targets = [
-      ...resources.ofType('AWS::Lambda::Function').map((part) => ({ part, arn: arnOf(part), version: latest })),
-      ...resources
-        .ofType('AWS::Lambda::Version')
-        .map((part) => ({ part, arn: versionArn(part), version: onlyVersion })),
-      ...resources.ofType('AWS::Lambda::Alias').map((part) => {
-        return { part, arn: aliasArn(part), version: part.text('FunctionVersion', '') };
-      }),
-    ];
-    const need = (user: Resource, wanted: string, what: string) => {
-      const found = targets.find((each) => each.arn === wanted);
-      if (found === undefined) throw user.refuse(`the template has no ${what}`);
-      resources.mustServe(found.part);
-      return found;
-    };
     const arn = /\/functions\/(.*)\/invocations$/.exec(uri)?.[1] ?? uri;
     const { part, version } = need(resource, arn, `function, version or alias ${arn}`);
     const name = functionNameIn(arn);
