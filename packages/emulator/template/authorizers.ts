@@ -53,7 +53,8 @@ const readLambdaAuthorizer = (authorizer: Authorizer, findTarget: FindTarget): L
   return { target, identitySources, format, isSimple, ttl: 1_000 * ttl };
 };
 
-const passJwt = 'pass `jwt: { issuer, audience, jwks }`, which says whose tokens are accepted here';
+const passJwt =
+  'pass `jwt: { issuer, audience, jwks }` (the command: --options), which says whose tokens are accepted here';
 
 const readJwtAuthorizer = (authorizer: Authorizer, jwt?: JwtIssuer): JwtAuthorizerSpec => {
   const path = 'JwtConfiguration';

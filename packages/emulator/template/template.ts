@@ -62,7 +62,7 @@ export class UnknownValue extends Refusal {
     super(
       resource,
       `its ${path} ${reason}`,
-      isVariable ? 'Set the variable with the option `environment`.' : undefined,
+      isVariable ? 'Set the variable with the option `environment` (the command: --options).' : undefined,
     );
     this.path = path;
     this.madeUp = madeUp;
