@@ -1,6 +1,6 @@
 /**
  * Corrects dynalite where it behaves unlike DynamoDB: replaces functions that dynalite finds in its own modules. No other
- * file uses private parts of dynalite. store.test.ts says what breaks if dynalite stops using them.
+ * file uses private parts of dynalite. embedded-store.test.ts says what breaks if dynalite stops using them.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { EventEmitter } from 'node:events';
