@@ -6,7 +6,7 @@ import { text as readText } from 'node:stream/consumers';
 import database from 'dynalite/db/index.js';
 import validations from 'dynalite/validations/index.js';
 import { Level } from 'level';
-import { afterEach, describe, expect, type MockInstance, onTestFinished, test, vi } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openStore, type Store } from '../dynamodb/store.ts';
 import { type FunctionSpec, type TableSpec, tableArn } from '../served-stack.ts';
 import { functionSpec } from './kit/one-function.ts';
@@ -187,15 +187,18 @@ describe('the embedded store', () => {
     ExpressionAttributeValues: { ':v': value },
   });
 
-  test.each<[operation: string, body: object]>([
-    ['PutItem', { TableName: 'Items', Item: { ...id, box: nameless } }],
-    ['PutItem', { TableName: 'Items', Item: { ...id, box: { L: [{ M: { inner: nameless } }] } } }],
-    ['PutItem', { TableName: 'Items', Item: { ...id, '': { S: 'x' } } }],
-    ['BatchWriteItem', { RequestItems: { Items: [{ PutRequest: { Item: { ...id, box: nameless } } }] } }],
-    ['UpdateItem', setTo(nameless)],
-  ])('refuses an empty attribute name, as DynamoDB does: %s %j', async (operation, body) => {
-    const refused = expect.stringContaining('#ValidationException');
-    expect(await send(await open([items]), operation, body)).toEqual([400, refused]);
+  test('refuses an empty attribute name, as DynamoDB does', async () => {
+    const store = await open([items]);
+    const requests: [operation: string, body: object][] = [
+      ['PutItem', { TableName: 'Items', Item: { ...id, box: nameless } }],
+      ['PutItem', { TableName: 'Items', Item: { ...id, box: { L: [{ M: { inner: nameless } }] } } }],
+      ['PutItem', { TableName: 'Items', Item: { ...id, '': { S: 'x' } } }],
+      ['BatchWriteItem', { RequestItems: { Items: [{ PutRequest: { Item: { ...id, box: nameless } } }] } }],
+      ['UpdateItem', setTo(nameless)],
+    ];
+    const refused = [400, expect.stringContaining('#ValidationException')];
+    for (const [operation, body] of requests)
+      expect(await send(store, operation, body), JSON.stringify(body)).toEqual(refused);
   });
 
   test('accepts empty text, an empty map and an attribute named M', async () => {
@@ -225,32 +228,38 @@ describe('the embedded store', () => {
   const emptyUpdate = `${notValid} The update expression attempted to update a secondary index key to a value that is not supported. ${cannotBeEmpty}`;
   const levels = 'Nesting Levels have exceeded supported limits';
 
-  test.each<[what: string, operation: string, body: object, message: string]>([
-    ['an item with an empty index key', 'PutItem', { Item: { ...order, day: { S: '' } } }, emptyDay],
-    ['an update to an empty index key', 'UpdateItem', dayTo({ S: '' }), emptyUpdate],
-    ['a query for an empty index key', 'Query', ofDay(''), emptyDay],
-    [
-      'an attribute that a global index lacks',
-      'Query',
-      { ...ofDay('Monday'), AttributesToGet: ['note', 'state'] },
-      '[state]',
-    ],
-    ['a part of such an attribute', 'Scan', { IndexName: 'byDay', ProjectionExpression: 'note, box.side' }, '[box]'],
-    [
-      'a filter by such an attribute',
-      'Query',
-      { ...ofDay('Monday'), QueryFilter: equal('phase', 'new') },
-      'one or more filter attributes: [phase]',
-    ],
-    ['an item of 33 levels', 'PutItem', { Item: { ...order, box: deep(33) } }, levels],
-    ['an update to 33 levels', 'UpdateItem', setOrder('box.side', deep(32)), levels],
-    ['a value of 33 levels in a condition', 'PutItem', { Item: order, ...condition('box = :v', deep(33)) }, levels],
-  ])('refuses %s, as DynamoDB does', async (_, operation, body, message) => {
+  test('refuses empty index keys, attributes that an index does not have, and 33 levels, as DynamoDB does', async () => {
     const store = await open([orders]);
     await send(store, 'PutItem', { TableName: 'Orders', Item: { ...order, box: { M: {} } } });
-    const refused = expect.stringMatching(/ValidationException/);
-    const [status, answer] = await send(store, operation, { TableName: 'Orders', ...body });
-    expect([status, JSON.parse(answer)]).toEqual([400, { __type: refused, message: expect.stringContaining(message) }]);
+    const requests: [what: string, operation: string, body: object, message: string][] = [
+      ['an item with an empty index key', 'PutItem', { Item: { ...order, day: { S: '' } } }, emptyDay],
+      ['an update to an empty index key', 'UpdateItem', dayTo({ S: '' }), emptyUpdate],
+      ['a query for an empty index key', 'Query', ofDay(''), emptyDay],
+      [
+        'an attribute that a global index lacks',
+        'Query',
+        { ...ofDay('Monday'), AttributesToGet: ['note', 'state'] },
+        '[state]',
+      ],
+      ['a part of such an attribute', 'Scan', { IndexName: 'byDay', ProjectionExpression: 'note, box.side' }, '[box]'],
+      [
+        'a filter by such an attribute',
+        'Query',
+        { ...ofDay('Monday'), QueryFilter: equal('phase', 'new') },
+        'one or more filter attributes: [phase]',
+      ],
+      ['an item of 33 levels', 'PutItem', { Item: { ...order, box: deep(33) } }, levels],
+      ['an update to 33 levels', 'UpdateItem', setOrder('box.side', deep(32)), levels],
+      ['a value of 33 levels in a condition', 'PutItem', { Item: order, ...condition('box = :v', deep(33)) }, levels],
+    ];
+    for (const [what, operation, body, message] of requests) {
+      const [status, answer] = await send(store, operation, { TableName: 'Orders', ...body });
+      const refused = {
+        __type: expect.stringMatching(/ValidationException/),
+        message: expect.stringContaining(message),
+      };
+      expect([status, JSON.parse(answer)], what).toEqual([400, refused]);
+    }
   });
 
   test('writes nothing of a batch of which one item has an empty value for the key of an index', async () => {
@@ -270,20 +279,23 @@ describe('the embedded store', () => {
     expect(JSON.parse(read).Items).toEqual([{ id: item.id, box: item.box }]);
   });
 
-  test.each<[member: string, consequence: string, spy: () => MockInstance]>([
-    ['db.create', 'an error of dynalite ends the emulator', () => vi.spyOn(database, 'create')],
-    ['db.itemSize', 'items of more than 400 KB are accepted', () => vi.spyOn(database, 'itemSize')],
-    ['db.checkConditional', 'equal lists differ', () => vi.spyOn(database, 'checkConditional')],
-    ['db.validateItem', 'an index has empty keys', () => vi.spyOn(database, 'validateItem')],
-    ['db.updateIndexes', 'an update makes empty keys in an index', () => vi.spyOn(database, 'updateIndexes')],
-    ['db.queryTable', 'a query finds what an index does not have', () => vi.spyOn(database, 'queryTable')],
-    ['checkValidations', 'empty names are accepted', () => vi.spyOn(validations, 'checkValidations')],
-  ])('dynalite calls its own %s, which dynalite-fixes.ts replaces; otherwise, %s', async (_, _consequence, spy) => {
-    const called = spy();
+  test('depends on functions that dynalite calls, and that dynalite-fixes.ts replaces', async () => {
+    const replaced = {
+      create: 'an error of dynalite ends the emulator',
+      itemSize: 'items of more than 400 KB are accepted',
+      checkConditional: 'equal lists differ',
+      validateItem: 'an index has empty keys',
+      updateIndexes: 'an update makes empty keys in an index',
+      queryTable: 'a query finds what an index does not have',
+    };
+    const names = Object.keys(replaced) as (keyof typeof replaced)[];
+    const spies = names.map((name) => [vi.spyOn(database, name), `otherwise, ${replaced[name]}`] as const);
+    const checkValidations = vi.spyOn(validations, 'checkValidations');
     const store = await open([orders]);
     await send(store, 'PutItem', { TableName: 'Orders', Item: order });
     await send(store, 'Query', { TableName: 'Orders', ...ofDay('Monday') });
-    expect(called).toHaveBeenCalled();
+    for (const [spy, otherwise] of spies) expect(spy, otherwise).toHaveBeenCalled();
+    expect(checkValidations, 'otherwise, empty names are accepted').toHaveBeenCalled();
   });
 
   const list = (...texts: string[]) => ({ L: texts.map((S) => ({ S })) });
@@ -292,19 +304,21 @@ describe('the embedded store', () => {
     M: { parts: { L: [{ M: { cm: { N: '3.0' } } }] }, colours: { SS: ['blue', 'red'] }, size: { N: '1e0' } },
   };
 
-  test.each<[condition: object, passes: boolean]>([
-    [condition('tags = :v', list('b', 'a')), false],
-    [condition('tags = twin AND NOT tags = :v', list('c')), true],
-    [condition('box = :v', sameBox), true],
-    [condition('box IN (tags, :v)', sameBox), true],
-    [condition('L = :v', list('a')), true],
-    [{ Expected: { box: { Value: sameBox } } }, true],
-  ])('compares lists and maps in a condition by value, lists in order: %j (passes: %s)', async (only, passes) => {
+  test('compares lists and maps in a condition by value, lists in order', async () => {
     const store = await open([items]);
     const item = { tags: list('a', 'b'), twin: list('a', 'b'), box, L: list('a') };
     await put(store, item);
-    const failed = expect.stringContaining('ConditionalCheckFailedException');
-    expect(await put(store, item, only)).toEqual(passes ? [200, '{}'] : [400, failed]);
+    const conditions: [condition: object, passes: boolean][] = [
+      [condition('tags = :v', list('b', 'a')), false],
+      [condition('tags = twin AND NOT tags = :v', list('c')), true],
+      [condition('box = :v', sameBox), true],
+      [condition('box IN (tags, :v)', sameBox), true],
+      [condition('L = :v', list('a')), true],
+      [{ Expected: { box: { Value: sameBox } } }, true],
+    ];
+    const failed = [400, expect.stringContaining('ConditionalCheckFailedException')];
+    for (const [only, passes] of conditions)
+      expect(await put(store, item, only), JSON.stringify(only)).toEqual(passes ? [200, '{}'] : failed);
   });
 
   test('does not copy an item for a call without a condition: items from an earlier version may be too deep', () => {
@@ -330,18 +344,20 @@ describe('the embedded store', () => {
 
   const withIndex = (other: object): Partial<TableSpec> => ({ GlobalSecondaryIndexes: [{ ...byDay, ...other }] });
 
-  test.each<[what: string, other: Partial<TableSpec>, difference: string]>([
-    ['an index with another name', withIndex({ IndexName: 'byWeek' }), 'different indexes'],
-    ['an index without an attribute', withIndex({ Projection: { ProjectionType: 'INCLUDE' } }), 'different indexes'],
-    ['an attribute with another type', { AttributeDefinitions: [...attributes, text('total')] }, 'different indexes'],
-    ['a table with another key', { KeySchema: [hash('id'), range('customer')] }, 'a different key'],
-  ])('is not used if its table is outdated: the stack now has %s', async (_, other, difference) => {
+  test('is not used if its table is outdated', async () => {
     const folder = await temporaryFolder();
     const store = await open([orders], folder);
-    await expect(store.createTables([{ ...orders, ...other }])).rejects.toThrow(
-      `The store (dynalite, data in ${folder}) cannot be used: its table Orders has ${difference} than in the stack; ` +
-        'use another store, or delete the table (of dynalite: its folder, with all items)',
-    );
+    const changes: [other: Partial<TableSpec>, difference: string][] = [
+      [withIndex({ IndexName: 'byWeek' }), 'different indexes'],
+      [withIndex({ Projection: { ProjectionType: 'INCLUDE' } }), 'different indexes'],
+      [{ AttributeDefinitions: [...attributes, text('total')] }, 'different indexes'],
+      [{ KeySchema: [hash('id'), range('customer')] }, 'a different key'],
+    ];
+    for (const [other, difference] of changes)
+      await expect(store.createTables([{ ...orders, ...other }]), JSON.stringify(other)).rejects.toThrow(
+        `The store (dynalite, data in ${folder}) cannot be used: its table Orders has ${difference} than in the stack; ` +
+          'use another store, or delete the table (of dynalite: its folder, with all items)',
+      );
   });
 
   test('accepts a table whose indexes and projected attributes are in a different order than in the stack', async () => {
@@ -367,13 +383,18 @@ describe('the embedded store', () => {
     expect(keyOf(store, twin).replace('Twin', mayAll.name)).not.toBe(keyOf(store, mayAll));
   });
 
-  test.each([
-    ['another host', { host: 'rebound.example' }, 'The store is at http://127.0.0.1:'],
-    ['an unknown key', { authorization: 'AWS4-HMAC-SHA256 Credential=nobody/20261122' }, 'security token'],
-    ['no session token', { 'x-amz-security-token': '' }, 'security token'],
-  ])('refuses a request with %s before its body has arrived', async (_, headers, message) => {
-    const unfinished = { 'content-length': '100', connection: 'close', ...headers };
-    expect(await send(await open([]), 'ListTables', '{', unfinished)).toEqual([400, expect.stringContaining(message)]);
+  test('refuses a request to another host, or without valid credentials, before its body has arrived', async () => {
+    const store = await open([]);
+    const requests: [headers: Record<string, string>, message: string][] = [
+      [{ host: 'rebound.example' }, 'The store is at http://127.0.0.1:'],
+      [{ authorization: 'AWS4-HMAC-SHA256 Credential=nobody/20261122' }, 'security token'],
+      [{ 'x-amz-security-token': '' }, 'security token'],
+    ];
+    for (const [headers, message] of requests) {
+      const unfinished = { 'content-length': '100', connection: 'close', ...headers };
+      const refused = [400, expect.stringContaining(message)];
+      expect(await send(store, 'ListTables', '{', unfinished), message).toEqual(refused);
+    }
   });
 
   test('responds 413 to a request of more than 16 MB', async () => {
@@ -390,20 +411,23 @@ describe('the embedded store', () => {
   const nested = `${'{"L":['.repeat(20_000)}${']}'.repeat(20_000)}`;
   const internalError = expect.stringContaining('com.amazonaws.dynamodb.v20120810#InternalServerError');
 
-  test.each<[operation: string, what: string, body: unknown]>([
-    ['ListTables', 'null', null],
-    ['PutItem', 'null in a list', { TableName: 'Items', Item: { ...id, list: { L: [null] } } }],
-    ['PutItem', 'an absent bound', { ...conditionThatFails, Item: id }],
-    ['Scan', 'an absent bound for an index', { ...filterThatFails, TableName: 'Orders', IndexName: 'byDay' }],
-    ['BatchWriteItem', 'null as a write', { RequestItems: { Items: [null] } }],
-    ['TagResource', 'null as a tag', { ResourceArn: tableArn(account, 'Items'), Tags: [{ Key: 'a', Value: null }] }],
-    ['PutItem', 'a list of great depth', `{"TableName":"Items","Item":{"id":{"N":"1"},"list":${nested}}}`],
-  ])('keeps working after a request at which dynalite fails: %s with %s', async (operation, _, body) => {
+  test('keeps working after a request at which dynalite fails', async () => {
     const store = await open([items, orders]);
     await send(store, 'PutItem', { TableName: 'Orders', Item: order });
-    expect(await put(store, {})).toEqual([200, '{}']);
-    expect(await send(store, operation, body)).toEqual([500, internalError]);
-    expect(await put(store, {}), 'the next request for the same item').toEqual([200, '{}']);
+    const requests: [operation: string, what: string, body: unknown][] = [
+      ['ListTables', 'null', null],
+      ['PutItem', 'null in a list', { TableName: 'Items', Item: { ...id, list: { L: [null] } } }],
+      ['PutItem', 'an absent bound', { ...conditionThatFails, Item: id }],
+      ['Scan', 'an absent bound for an index', { ...filterThatFails, TableName: 'Orders', IndexName: 'byDay' }],
+      ['BatchWriteItem', 'null as a write', { RequestItems: { Items: [null] } }],
+      ['TagResource', 'null as a tag', { ResourceArn: tableArn(account, 'Items'), Tags: [{ Key: 'a', Value: null }] }],
+      ['PutItem', 'a list of great depth', `{"TableName":"Items","Item":{"id":{"N":"1"},"list":${nested}}}`],
+    ];
+    for (const [operation, what, body] of requests) {
+      expect(await put(store, {})).toEqual([200, '{}']);
+      expect(await send(store, operation, body), `${operation} with ${what}`).toEqual([500, internalError]);
+      expect(await put(store, {}), 'the next request for the same item').toEqual([200, '{}']);
+    }
   });
 
   test('unlocks an item once if dynalite fails after it has unlocked the item', async () => {
@@ -447,6 +471,8 @@ describe('the embedded store', () => {
 
 test('the emulator uses the region in AWS_REGION', async () => {
   vi.stubEnv('AWS_REGION', 'eu-central-1');
-  vi.resetModules();
-  expect((await import('../served-stack.ts')).defaultAccount.region).toBe('eu-central-1');
+  // The query makes this another module, which reads the environment anew.
+  const anew: string = '../served-stack.ts?anew';
+  const { defaultAccount }: typeof import('../served-stack.ts') = await import(anew);
+  expect(defaultAccount.region).toBe('eu-central-1');
 });
