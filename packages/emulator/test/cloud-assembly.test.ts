@@ -1,8 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { defaultAccount as account } from '../served-stack.ts';
+import { defaultAccount } from '../served-stack.ts';
 import { readDeployment, readStacks } from '../template/cloud-assembly.ts';
+import { account } from './kit/template-parts.ts';
 import { temporaryFolder } from './kit/temporary.ts';
 
 test('readStacks reads the stacks of a cloud assembly and of its stages, and readDeployment finds one among them', async () => {
@@ -11,7 +12,11 @@ test('readStacks reads the stacks of a cloud assembly and of its stages, and rea
     await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
     await writeFile(path.join(folder, name), JSON.stringify(content));
   };
-  const stack = (templateFile: string) => ({ type: 'aws:cloudformation:stack', properties: { templateFile } });
+  const stack = (templateFile: string, environment = 'aws://unknown-account/unknown-region') => ({
+    type: 'aws:cloudformation:stack',
+    environment,
+    properties: { templateFile },
+  });
   await write('manifest.json', {
     artifacts: {
       Orders: stack('orders.json'),
@@ -23,7 +28,7 @@ test('readStacks reads the stacks of a cloud assembly and of its stages, and rea
   await write('assembly-Prod/manifest.json', {
     artifacts: {
       ProdOrders: {
-        type: 'aws:cloudformation:stack',
+        ...stack('', `aws://${account.id}/${account.region}`),
         displayName: 'Prod/Orders',
         properties: { templateFile: 'orders.json', stackName: 'orders-1' },
       },
@@ -33,9 +38,14 @@ test('readStacks reads the stacks of a cloud assembly and of its stages, and rea
   await write('orders.json', template);
   await write('assembly-Prod/orders.json', ofStage);
   const stacks = [
-    { names: ['Orders', 'Orders'], nameOnAws: 'Orders', template, account },
+    { names: ['Orders', 'Orders'], nameOnAws: 'Orders', template, account: defaultAccount },
     { names: ['Prod/Orders', 'orders-1'], nameOnAws: 'orders-1', template: ofStage, account },
   ];
   expect(readStacks(folder)).toEqual(stacks);
   expect(readDeployment(ofStage, folder)).toEqual({ ...stacks[1], others: stacks.slice(0, 1) });
+
+  await write('manifest.json', { artifacts: { Orders: stack('orders.json') } });
+  const changed = { Resources: {} };
+  expect(readDeployment(changed, folder), 'the only stack').toEqual({ ...stacks[0], others: [] });
+  expect(readDeployment(changed, `${folder}/no-assembly`)).toEqual({ others: [] });
 });
