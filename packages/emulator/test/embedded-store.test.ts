@@ -1,114 +1,16 @@
 import { once } from 'node:events';
-import { createServer, request, ServerResponse } from 'node:http';
+import { request, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import { devNull } from 'node:os';
 import { text as readText } from 'node:stream/consumers';
 import database from 'dynalite/db/index.js';
 import validations from 'dynalite/validations/index.js';
 import { Level } from 'level';
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openStore, type Store } from '../dynamodb/store.ts';
 import { type FunctionSpec, type TableSpec, tableArn } from '../served-stack.ts';
 import { functionSpec } from './kit/one-function.ts';
 import { account, hash, key, number, range, text } from './kit/template-parts.ts';
-import { startServer, temporaryFolder } from './kit/temporary.ts';
-
-afterEach(() => {
-  vi.useRealTimers();
-});
-
-/**
- * Starts a fake DynamoDB whose only table stays CREATING until the test sets `status` to ACTIVE. `described` counts the
- * calls of DescribeTable.
- */
-const startSlowStore = async () => {
-  const store: { endpoint: string; status?: 'CREATING' | 'ACTIVE'; described: number } = { endpoint: '', described: 0 };
-  const server = createServer(async (request, response) => {
-    await request.toArray();
-    const [, operation = ''] = String(request.headers['x-amz-target']).split('.');
-    response.setHeader('content-type', 'application/x-amz-json-1.0');
-    if (operation === 'ListTables') return response.end('{"TableNames":[]}');
-    if (operation === 'CreateTable') {
-      store.status = 'CREATING';
-      return response.end(JSON.stringify({ TableDescription: { ...key, TableStatus: store.status } }));
-    }
-    store.described += 1;
-    if (store.status !== undefined) {
-      return response.end(JSON.stringify({ Table: { ...key, TableStatus: store.status } }));
-    }
-    return response.writeHead(400).end('{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException"}');
-  });
-  store.endpoint = `http://127.0.0.1:${await startServer(server)}`;
-  return store;
-};
-
-describe('the emulator with a store that the user runs', () => {
-  test("is not ready until the store's table is active", async () => {
-    const slow = await startSlowStore();
-    const store = await openStore(slow);
-    const ready = vi.fn();
-    const creating = store.createTables([{ TableName: 'Orders', ...key }]).then(ready);
-    await vi.waitUntil(() => slow.described > 4, 60_000);
-    expect(ready).not.toHaveBeenCalled();
-    slow.status = 'ACTIVE';
-    await creating;
-    await store.close();
-  });
-
-  const noFiles = { AWS_CONFIG_FILE: devNull, AWS_SHARED_CREDENTIALS_FILE: devNull };
-  const credentials = { AWS_ACCESS_KEY_ID: 'mine', AWS_SECRET_ACCESS_KEY: 'shh', AWS_SESSION_TOKEN: 'session' };
-  const anybody = { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' };
-
-  test.each<[what: string, environment: Record<string, string | undefined>, expected: object]>([
-    ['the credentials in the environment', credentials, credentials],
-    ['made-up credentials if the environment has no secret', { AWS_ACCESS_KEY_ID: 'mine' }, anybody],
-  ])(
-    "makes the functions ignore the user's AWS configuration files, and call the store with these credentials: %s",
-    async (_, environment, expected) => {
-      const { endpoint } = await startSlowStore();
-      for (const name of Object.keys(credentials)) vi.stubEnv(name, environment[name]);
-      const store = await openStore({ endpoint });
-      expect(store.enforcesRoles).toBe(false);
-      const found = { AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_REGION: account.region, ...noFiles, ...expected };
-      expect(store.environmentOf(functionSpec)).toEqual(found);
-    },
-  );
-
-  test.each([
-    ['nonsense', 'The store needs a folder, or an endpoint that is an http or https URL'],
-    ['http://127.0.0.1:9', 'connect ECONNREFUSED 127.0.0.1:9. Start it, or correct its address.'],
-  ])('does not start with the address %s, and reports the reason and a remedy', async (endpoint, message) => {
-    await expect(openStore({ endpoint } as { endpoint: string })).rejects.toThrow(message);
-  });
-
-  test.each([
-    [200, '<!doctype html>', 'it does not respond as DynamoDB does. Correct its address.'],
-    [
-      400,
-      '{"__type":"UnrecognizedClientException","message":"The security token is invalid."}',
-      'The security token is',
-    ],
-  ])("does not start, and says why, if the store's address responds with %i %s", async (status, body, why) => {
-    const site = createServer((request, response) => {
-      request.resume();
-      response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' }).end(body);
-    });
-    const endpoint = `http://127.0.0.1:${await startServer(site)}`;
-    await expect(openStore({ endpoint })).rejects.toThrow(`The store (${endpoint}) cannot be used: ${why}`);
-  });
-
-  test('does not start, and says why, if the store does not respond within 5 seconds', async () => {
-    const server = createServer();
-    const endpoint = `http://127.0.0.1:${await startServer(server)}`;
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const failure = vi.fn();
-    const opening = openStore({ endpoint }).catch(failure);
-    await once(server, 'request');
-    await vi.advanceTimersByTimeAsync(6_000);
-    await opening;
-    expect(String(failure.mock.lastCall)).toMatch(`The store (${endpoint}) cannot be used: `);
-  });
-});
+import { temporaryFolder } from './kit/temporary.ts';
 
 describe('the embedded store', () => {
   const byDay = {
@@ -467,12 +369,4 @@ describe('the embedded store', () => {
     await once(socket.resume(), 'close');
     expect(await put(store, {})).toEqual([200, '{}']);
   });
-});
-
-test('the emulator uses the region in AWS_REGION', async () => {
-  vi.stubEnv('AWS_REGION', 'eu-central-1');
-  // The query makes this another module, which reads the environment anew.
-  const anew: string = '../served-stack.ts?anew';
-  const { defaultAccount }: typeof import('../served-stack.ts') = await import(anew);
-  expect(defaultAccount.region).toBe('eu-central-1');
 });
