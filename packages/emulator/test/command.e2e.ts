@@ -94,17 +94,14 @@ test('the command says what is wrong, and exits with code 1', async () => {
     });
   await writeFile(path.join(folder, 'options.json'), '{"leaveOut":true}');
   await writeFile(path.join(folder, 'list.json'), '[]');
-  await writeFile(path.join(folder, 'typo.json'), '{"enviroment":{}}');
   await writeFile(path.join(folder, 'port.json'), '{"port":1}');
   const used = await startServer(createServer());
   const old = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"24.4.1"}})';
   const results = await Promise.all([
     run('--import', old, command),
     run(command, '--prot', '1'),
-    run(command, '--port', String(used), '--stack', 'Prod/Api', '--leave-out', '--data', 'a'),
-    run(command, '--port', String(used), '--stack', 'Prod/Api', '--options', 'options.json', '--data', 'b'),
-    ...['missing.json', 'list.json', 'typo.json', 'port.json'].map((file) => run(command, '--options', file)),
-    run(command, '--port', 'abc'),
+    run(command, '--port', String(used), '--stack', 'Prod/Api', '--options', 'options.json'),
+    ...['missing.json', 'list.json', 'port.json'].map((file) => run(command, '--options', file)),
     run(command, 'dist'),
     run(command),
     run(command, '--stack', 'Prod/Api'),
@@ -114,12 +111,9 @@ test('the command says what is wrong, and exits with code 1', async () => {
       'http-api-emulator needs Node.js 24.5 or newer, but this is v',
       "error: unknown option '--prot'",
       `The port ${used} cannot be used (listen EADDRINUSE`,
-      `The port ${used} cannot be used (listen EADDRINUSE`,
       "error: option '--options <file>' argument 'missing.json' is invalid. ENOENT: no such file or directory",
       "argument 'list.json' is invalid. It must be an object.",
-      "argument 'typo.json' is invalid. The option enviroment is unknown. The options are ",
       "argument 'port.json' is invalid. The command has an argument for port.",
-      'The option port must be a whole number, not NaN.',
       'dist/manifest.json is missing. Run `cdk synth` first',
       'it has Prod/Api, Other. Pass the name of one as `stack` (--stack)',
       'AWS::SQS::Queue',

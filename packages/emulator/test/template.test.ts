@@ -63,6 +63,9 @@ describe('readTemplate', () => {
         PART: 'b',
         GUARD: 'the-guard',
         SIZE: '3',
+        WIDTH: '7',
+        ALWAYS: 'yes',
+        NEVER: 'Orders',
       },
       timeout: 7_000,
       memoryMegabytes: 256,
@@ -121,20 +124,6 @@ describe('readTemplate', () => {
     expect(tables.some(({ TableName }) => TableName === 'More')).toBe(exists);
   });
 
-  test('evaluates Fn::If in a property', () => {
-    const If = (...parts: unknown[]) => ({ 'Fn::If': parts });
-    const variables = { A: If('Always', 'yes', 'no'), B: If('Never', { Ref: 'Pool' }, { Ref: 'Orders' }) };
-    const { functions } = readWith('Shop', { Environment: { Variables: variables } });
-    expect(functions[0]?.environment).toEqual({ A: 'yes', B: 'Orders' });
-  });
-
-  test('evaluates Fn::FindInMap', () => {
-    const variables = { SIZE: { 'Fn::FindInMap': ['Sizes', { 'Fn::Select': [0, ['small']] }, 'width'] } };
-    expect(readWith('Shop', { Environment: { Variables: variables } }).functions[0]?.environment).toEqual({
-      SIZE: '7',
-    });
-  });
-
   const exporting = (Value: unknown, properties: object = {}) => {
     const Outputs = { Plain: { Value: 'none' }, Table: { Value, Export: { Name: 'Data:Table' } } };
     return {
@@ -179,13 +168,8 @@ describe('readTemplate', () => {
       });
     });
     const { functions } = readTemplate(template, '/assets', { environment: { Shop: { TOPIC: 'mine', NEW: 'too' } } });
-    expect(functions[0]?.environment).toEqual({ TOPIC: 'mine', OTHER: 'same', NEW: 'too' });
-    expect(functions[1]?.environment).toEqual({});
-  });
-
-  test('refuses the option environment if the stack has no function of that name', () => {
-    const options = { environment: { Guard: {} } };
-    expect(() => readTemplate(ordersTemplate(), '/assets', options)).toThrow(
+    expect(functions.map(({ environment }) => environment)).toEqual([{ TOPIC: 'mine', OTHER: 'same', NEW: 'too' }, {}]);
+    expect(() => readTemplate(template, '/assets', { environment: { Guard: {} } })).toThrow(
       'The option environment names Guard, but the functions of the stack are Shop, the-guard.',
     );
   });
