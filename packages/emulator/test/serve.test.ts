@@ -1,4 +1,4 @@
-/** Tests the options of serve(), and `reload`. foreign-stack.e2e.ts sends requests to an API that serve() starts. */
+/** Tests the options of serve(), and `reload`. usual-stack.e2e.ts sends requests to an API that serve() starts. */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';

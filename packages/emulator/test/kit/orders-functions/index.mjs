@@ -1,4 +1,4 @@
-/** The functions of foreign-stack.e2e.ts: one may read and write orders, two may not, and one is an authorizer. */
+/** The functions of usual-stack.e2e.ts: one may read and write orders, two may not, and one is an authorizer. */
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
 
 const dynamoDb = new DynamoDB();
