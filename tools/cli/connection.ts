@@ -8,22 +8,22 @@ import { printable } from '../start/terminal.ts';
 export type Target = { url?: string | undefined; stack?: string | undefined; token?: string | undefined };
 
 /** Makes a client for the service at `url`, for that of the deployed `stack`, or else for the running local service. */
-export const connect = async (target: Target) => {
-  const { url, token } = await addressOf(target);
+export const connect = async (target: Target, console: Console) => {
+  const { url, token } = await addressOf(target, console);
   return { url, client: createPlantStoreClient({ baseUrl: url, token }) };
 };
 
-const addressOf = async ({ url, stack, token }: Target): Promise<{ url: string; token: Token }> => {
+const addressOf = async ({ url, stack, token }: Target, console: Console): Promise<{ url: string; token: Token }> => {
   if (url !== undefined && stack !== undefined) throw new Error('Give --url or --stack, not both.');
   if (url !== undefined) return { url, token: givenToken(token) };
-  if (stack !== undefined) return addressOfStack(stack, token);
+  if (stack !== undefined) return addressOfStack(stack, token, console);
   if (token !== undefined) throw new Error('--token also needs --url or --stack: the service that the token is for.');
   const { url: localUrl } = readSession(dataFolder());
   // A service that has restarted since then has another client secret.
   return { url: localUrl, token: untilRefused(() => fetchToken(readSession(dataFolder()))) };
 };
 
-const addressOfStack = async (stack: string, token?: string): Promise<{ url: string; token: Token }> => {
+const addressOfStack = async (stack: string, token: string | undefined, console: Console) => {
   // Only this option needs the clients of AWS, which take longer to load than all the rest.
   const { fetchDeployedToken, readDeployedIssuer, readDeployment } = await import('./deployed-issuer.ts');
   const { url, issuer, outputs } = await readDeployment(stack);

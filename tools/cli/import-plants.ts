@@ -5,7 +5,7 @@ import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { messageOf, printable, Stopped } from '../start/terminal.ts';
+import { type CommandProcess, messageOf, printable, Stopped } from '../start/terminal.ts';
 import { connect, explain, type Target } from './connection.ts';
 import { type Create, type Failure, ImportEnded, importLines, newline, retryWhileSilent } from './import-lines.ts';
 import { Progress } from './progress.ts';
@@ -24,10 +24,10 @@ const resolveForCaller = (file: string): string => path.resolve(process.env['INI
 const suffix = '.failed.ndjson';
 
 /** Opens the file named `given`, or standard input if `given` is `-`. */
-const openInput = async (given: string, { from }: Options): Promise<Input> => {
+const openInput = async (given: string, { from }: Options, stdin: Readable): Promise<Input> => {
   if (given === '-') {
     const failures = await openFailures(`stdin${suffix}`);
-    return { name: 'stdin', size: 0, read: () => process.stdin, failures, isFailedLines: false };
+    return { name: 'stdin', size: 0, read: () => stdin, failures, isFailedLines: false };
   }
   const file = resolveForCaller(given);
   const found = await stat(file).catch(() => undefined);
@@ -57,14 +57,19 @@ const openFailures = async (given: string): Promise<FailedLines> => {
 export const concurrencyFor = ({ url, stack }: Target): number => (url === undefined && stack === undefined ? 4 : 16);
 
 /** Imports the file named `given`, or standard input if `given` is `-`. */
-export const importPlants = async (given: string, options: Options): Promise<void> => {
-  const input = await openInput(given, options);
-  const { url, client } = await connect(options);
+export const importPlants = async (
+  given: string,
+  options: Options,
+  process: CommandProcess,
+  console: Console,
+): Promise<void> => {
+  const input = await openInput(given, options, process.stdin);
+  const { url, client } = await connect(options, console);
   const stop = new AbortController();
   // One Ctrl-C sends the signal twice, from the terminal and through npm. The second signal changes nothing here.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
-  const progress = new Progress({ new: 0, stored: 0, 'already there': 0, failed: 0 }, input.size);
+  const progress = new Progress({ new: 0, stored: 0, 'already there': 0, failed: 0 }, input.size, process.stderr);
   // The last line whose outcome was counted, in the file's order. Lines after it may have been sent already.
   let last = { number: 0, end: 0 };
   const send: Create = async (plant) => {
@@ -99,7 +104,7 @@ export const importPlants = async (given: string, options: Options): Promise<voi
   const problem = await removeDone(input, input.failures.earlier);
   console.log(printable(`${progress}${progress.counts.failed > 0 ? `: see ${input.failures.file}` : ''}`));
   if (problem !== undefined) console.error(printable(problem));
-  process.exitCode = progress.counts.failed > 0 || problem !== undefined ? 1 : 0;
+  if (progress.counts.failed > 0 || problem !== undefined) process.exit(1);
 };
 
 /**

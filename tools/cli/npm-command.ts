@@ -1,11 +1,22 @@
 import { spawnSync } from 'node:child_process';
 import { Command, type Option } from 'commander';
+import type { CommandProcess } from '../start/terminal.ts';
 
 /**
  * A command that people run with npm, which takes all options before a `--` for itself. The command reads those from
  * npm's environment. It refuses to run if it sees that one may have been changed or lost. docs/api.md says what npm hides.
  */
 export class NpmCommand extends Command {
+  /** @param process gets the output. If it is given, a CommanderError is thrown instead of ending the process. */
+  constructor(name?: string, process?: Pick<CommandProcess, 'stdout' | 'stderr'>) {
+    super(name);
+    if (process === undefined) return;
+    this.exitOverride().configureOutput({
+      writeOut: (text) => process.stdout.write(text),
+      writeErr: (text) => process.stderr.write(text),
+    });
+  }
+
   override createCommand(name?: string): NpmCommand {
     return new NpmCommand(name);
   }
@@ -31,7 +42,9 @@ export class NpmCommand extends Command {
     if (unsure.length === 0 && (!waiting || hasWord) && !args.some((each) => /^-./.test(each))) {
       const hidden = found.filter(({ isHidden }) => isHidden).map(({ option }) => option.long);
       if (hidden.length > 0)
-        console.error(`npm may hide ${hidden.join(', ')}: to give that option, write -- before the options.`);
+        this.configureOutput().writeErr?.(
+          `npm may hide ${hidden.join(', ')}: to give that option, write -- before the options.\n`,
+        );
       return [...(waiting ? args.slice(0, -1) : args), ...given];
     }
 

@@ -1,5 +1,5 @@
 import { SingleBar } from 'cli-progress';
-import { printable } from '../start/terminal.ts';
+import { type CommandProcess, printable } from '../start/terminal.ts';
 
 /** How often the counts are printed if there is no terminal, in milliseconds. */
 const interval = 10_000;
@@ -7,9 +7,12 @@ const interval = 10_000;
 /** The rate shown is that of the last five to ten seconds. In milliseconds. */
 const recent = 5_000;
 
+type Output = CommandProcess['stderr'];
+
 /** Counts lines or items by their outcomes. Shows the counts on a terminal, or else prints them every ten seconds. */
 export class Progress<Outcome extends string> {
   readonly counts: Record<Outcome, number>;
+  readonly #output: Output;
   readonly #bar: SingleBar;
   readonly #timer: NodeJS.Timeout | undefined;
   /** The rate counts from `#since`. After five seconds, `#next` takes its place. */
@@ -17,13 +20,14 @@ export class Progress<Outcome extends string> {
   #next = this.#since;
 
   /** @param total how much there is to do, or 0 if that is not known */
-  constructor(counts: Record<Outcome, number>, total: number) {
+  constructor(counts: Record<Outcome, number>, total: number, output: Output) {
     this.counts = counts;
+    this.#output = output;
     const format = `${total > 0 ? '{bar} {percentage}%, {eta_formatted} left, ' : ''}{counts}`;
-    this.#bar = new SingleBar({ format, barsize: 10, etaBuffer: 1_000 });
+    this.#bar = new SingleBar({ format, barsize: 10, etaBuffer: 1_000, stream: output });
     // cli-progress draws nothing if the output is not a terminal.
     this.#bar.start(total, 0, { counts: this.#withRate() });
-    if (!process.stderr.isTTY) this.#timer = setInterval(() => this.say(this.#withRate()), interval).unref();
+    if (!output.isTTY) this.#timer = setInterval(() => this.say(this.#withRate()), interval).unref();
   }
 
   /** Counts an outcome. @param done how much of the total is done */
@@ -34,8 +38,8 @@ export class Progress<Outcome extends string> {
 
   /** Prints a line above the counts. */
   say(line: string): void {
-    const clear = process.stderr.isTTY ? '\r\u001b[K' : '';
-    process.stderr.write(`${clear}${printable(line)}\n`);
+    const clear = this.#output.isTTY ? '\r\u001b[K' : '';
+    this.#output.write(`${clear}${printable(line)}\n`);
   }
 
   #withRate(): string {

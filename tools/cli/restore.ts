@@ -3,7 +3,7 @@
  * <TableName>. Items that <TableName> already has stay unchanged.
  */
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
-import { matching, runCommand } from '../start/terminal.ts';
+import { type Command, matching, runCommand } from '../start/terminal.ts';
 import { explain } from './aws.ts';
 import { NpmCommand } from './npm-command.ts';
 import { Progress } from './progress.ts';
@@ -11,22 +11,21 @@ import { checkTables, restoreItems, type Tables } from './restore-items.ts';
 
 const tableName = matching(/^[\w.-]{3,255}$/, 'It must be the name of a table.', String);
 
-const command: NpmCommand = new NpmCommand('npm run -s restore --')
-  .description('Copies what another DynamoDB table lacks. It changes and deletes nothing: run it again if it stops.')
-  .option('--from <table>', 'the restored table', tableName)
-  .option('--to <table>', 'the table that gets what it lacks, such as the output TableName', tableName)
-  .showHelpAfterError('See: npm run -s restore -- --help')
-  .parse();
-
-const { from, to } = command.opts<Partial<Tables>>();
-// --from and --to are required, but not declared so: if a user typed --form, Commander would only say that --from is
-// missing.
-if (from === undefined || to === undefined) command.error('error: name two tables, with --from and --to');
-if (from === to) command.error('error: --from and --to are the same table');
-
 const again = 'Run the same command again: it skips what is already there.';
 
-await runCommand(async () => {
+export const restore: Command = async (process, console) => {
+  const command: NpmCommand = new NpmCommand('npm run -s restore --', process)
+    .description('Copies what another DynamoDB table lacks. It changes and deletes nothing: run it again if it stops.')
+    .option('--from <table>', 'the restored table', tableName)
+    .option('--to <table>', 'the table that gets what it lacks, such as the output TableName', tableName)
+    .showHelpAfterError('See: npm run -s restore -- --help')
+    .parse(process.argv);
+  const { from, to } = command.opts<Partial<Tables>>();
+  // --from and --to are required, but not declared so: if a user typed --form, Commander would only say that --from is
+  // missing.
+  if (from === undefined || to === undefined) command.error('error: name two tables, with --from and --to');
+  if (from === to) command.error('error: --from and --to are the same table');
+
   const client = new DynamoDB({
     // In the adaptive mode, the SDK sends fewer requests while DynamoDB throttles them.
     retryMode: 'adaptive',
@@ -35,7 +34,7 @@ await runCommand(async () => {
     requestHandler: { connectionTimeout: 5_000, requestTimeout: 30_000, throwOnRequestTimeout: true },
   });
   const { partitionKey, itemCount } = await checkTables(client, { from, to });
-  const progress = new Progress({ restored: 0, 'already there': 0, failed: 0 }, itemCount);
+  const progress = new Progress({ restored: 0, 'already there': 0, failed: 0 }, itemCount, process.stderr);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       progress.stop();
@@ -56,4 +55,6 @@ await runCommand(async () => {
   }
   console.log(String(progress));
   if (reason !== undefined) throw new Error(`Not complete: ${reason}\n${again}`);
-});
+};
+
+if (import.meta.main) await runCommand(restore);

@@ -4,21 +4,22 @@
  */
 import { fetchToken, readSession } from '../start/session.ts';
 import { dataFolder } from '../start/settings.ts';
-import { printable, runCommand } from '../start/terminal.ts';
+import { type Command, printable, runCommand } from '../start/terminal.ts';
 import { fetchDeployedToken, readDeployedIssuer } from './deployed-issuer.ts';
 import { NpmCommand } from './npm-command.ts';
 
-const { stack, scope } = new NpmCommand('npm run -s token --')
-  .description('Prints an access token for the running local service, or for a stack in the AWS account.')
-  .option('--stack <name>', 'the name of a deployed stack, such as PlantStore')
-  .option('--scope <scope>', 'the scopes to ask for, separated by spaces (default: all scopes of the contract)')
-  .showHelpAfterError('See: npm run -s token -- --help')
-  .parse()
-  .opts<{ stack?: string; scope?: string }>();
-
-await runCommand(async () => {
+export const token: Command = async (process, console) => {
+  const { stack, scope } = new NpmCommand('npm run -s token --', process)
+    .description('Prints an access token for the running local service, or for a stack in the AWS account.')
+    .option('--stack <name>', 'the name of a deployed stack, such as PlantStore')
+    .option('--scope <scope>', 'the scopes to ask for, separated by spaces (default: all scopes of the contract)')
+    .showHelpAfterError('See: npm run -s token -- --help')
+    .parse(process.argv)
+    .opts<{ stack?: string; scope?: string }>();
   const source = stack === undefined ? readSession(dataFolder()) : await readDeployedIssuer(stack);
   const asked = { ...source, ...(scope !== undefined && { scope }) };
   const say = (line: string): void => console.error(printable(line));
   console.log(printable(stack === undefined ? await fetchToken(asked) : await fetchDeployedToken(asked, say)));
-});
+};
+
+if (import.meta.main) await runCommand(token);

@@ -1,6 +1,6 @@
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -214,9 +214,8 @@ describe('without a terminal, the progress of a command', () => {
 
   test('is a line every ten seconds, with the rate of the last seconds, until the command ends', () => {
     vi.useFakeTimers();
-    const lines: string[] = [];
-    vi.spyOn(process.stderr, 'write').mockImplementation((text) => lines.push(String(text)) > 0);
-    const progress = new Progress({ new: 0, failed: 0 }, 0);
+    const output = new PassThrough();
+    const progress = new Progress({ new: 0, failed: 0 }, 0, output);
     for (const perSecond of [100, 20]) {
       for (let second = 0; second < 20; second += 1) {
         for (let done = 0; done < perSecond; done += 1) progress.add('new', 0);
@@ -225,12 +224,12 @@ describe('without a terminal, the progress of a command', () => {
     }
     progress.stop();
     vi.advanceTimersByTime(60_000);
-    const rates = lines.map((line) => /^(\d+) new, 0 failed \((\d+)\/s\)\n$/.exec(line)?.slice(1).map(Number));
-    expect(rates).toEqual([
-      [1_000, 100],
-      [2_000, 100],
-      [2_200, 20],
-      [2_400, 20],
+    expect(String(output.read()).split('\n')).toEqual([
+      '1000 new, 0 failed (100/s)',
+      '2000 new, 0 failed (100/s)',
+      '2200 new, 0 failed (20/s)',
+      '2400 new, 0 failed (20/s)',
+      '',
     ]);
   });
 });

@@ -1,34 +1,90 @@
+/** Tests commands with the variables that npm sets. npm-command.e2e.ts tests that npm sets them. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { programs, run, temporaryFolder } from '../../../test/kit/local-service.ts';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { temporaryFolder } from '../../../test/kit/local-service.ts';
+import { plant } from '../../cli/plant.ts';
+import { request } from '../../cli/request.ts';
+import { restore } from '../../cli/restore.ts';
+import { stackTrace } from '../../cli/stack-trace.ts';
+import { token } from '../../cli/token.ts';
+import type { Command } from '../../start/terminal.ts';
+import { runHere } from './kit/run-here.ts';
+import { shop } from './kit/shop.ts';
 
-test.each([
-  ['tools/cli/plant.ts', 'import', '--from'],
-  ['tools/cli/token.ts', '', '--stack'],
-  ['tools/cli/request.ts', '', '--stack'],
-  ['tools/cli/restore.ts', '', '--from'],
-  ['tools/cli/stack-trace.ts', '', '--bundle'],
-  ['tools/release/verify.ts', '', '--stack'],
-  ['tools/release/diff.ts', '', '--allow'],
-])('%s %s refuses to run if npm has taken its option %s', async (file, command, option) => {
-  const taken = { [option.replace('--', 'npm_config_')]: 'true' };
-  const { code, stderr } = await run(process.execPath, [file, ...(command ? [command] : [])], taken).ended;
-  expect([code, stderr]).toEqual([1, expect.stringContaining(`npm takes ${option}`)]);
+/** Plays `npm config list`: prints npm's default tag, what a file ~/.npmrc has, and the given options. */
+const npm = `#!/bin/sh
+shift 4
+printf '{"tag":"latest","scope":"@acme","stack":false'
+for option; do name=\${option%%=*}; printf ',"%s":"%s"' "\${name#--}" "\${option#*=}"; done
+printf '}'
+`;
+
+let home: Awaited<ReturnType<typeof temporaryFolder>>;
+beforeAll(async () => {
+  home = await temporaryFolder();
+  await writeFile(path.join(home.folder, 'npm'), npm, { mode: 0o755 });
+});
+afterAll(() => home.remove());
+
+type Variables = Record<string, string>;
+
+/** Runs a command with what npm has left of the command line, and with the options that npm has taken. */
+const run = (command: Command, args: string[], taken: Variables) => {
+  for (const name of Object.keys(process.env)) if (name.startsWith('npm_config_')) vi.stubEnv(name, undefined);
+  const variables = Object.entries(taken).map(([name, value]) => [`npm_config_${name}`, value]);
+  const environment = { npm_execpath: path.join(home.folder, 'npm'), DATA_DIR: home.folder };
+  return runHere(command, args, { ...environment, ...Object.fromEntries(variables) }).ended;
+};
+
+test.each<[args: string[], taken: Variables, options: object]>([
+  [['give', '9'], { shoe: 'true' }, { shoe: '9' }],
+  [['sell'], { shoe: '9', hat: 'a b=c', place: '-x' }, { shoe: '9', hat: 'a b=c', place: '-x' }],
+  [['find', '-'], { shoe: '9' }, { place: '-', shoe: '9' }],
+  [['name'], { tag: 'new' }, { tag: 'new' }],
+  [['label'], { shoe: '9', tag: 'a' }, { shoe: '9', tag: 'a' }],
+  [['label', '--shoe=9'], {}, { shoe: '9' }],
+])(
+  'a command takes the options that npm has taken, if only one thing can be meant: %j %j',
+  async (args, taken, options) => {
+    const { stdout, stderr } = await run(shop, args, taken);
+    expect([stderr, JSON.parse(stdout)]).toEqual(['', options]);
+  },
+);
+
+test.each<[what: string, args: string[], taken: Variables, example: string]>([
+  ['which value is whose', ['sell', '9', 'red'], { shoe: 'true', hat: 'true' }, 'sell --shoe ... --hat ...'],
+  ['which argument is a value', ['find', 'here', '9'], { shoe: 'true' }, 'find --shoe ...'],
+  ['if the value is the text "true"', ['sell'], { shoe: 'true' }, 'sell --shoe ...'],
+  ['if the value is empty', ['sell'], { shoe: '' }, 'sell --shoe ...'],
+  ['if --no-hat is meant', ['sell'], { shoe: '9', hat: '' }, 'sell --shoe 9 --hat ...'],
+  ['which of two is meant', ['sell'], { shoe: '8\n\n9' }, 'sell --shoe ...'],
+  ['if another is misspelt', ['sell'], { shoe: '9', hta: 'red' }, 'sell --shoe 9 [--hta ...]'],
+  ['what belongs to those behind --', ['sell', '--hat=red'], { shoe: '9' }, 'sell --shoe 9'],
+])('a command refuses the options that npm has taken, if it cannot know %s', async (_, args, taken, example) => {
+  const { code, stdout, stderr } = await run(shop, args, taken);
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(/^error: npm takes --shoe/);
+  expect(stderr).toContain(`Write -- before the options, as in: npm run -s shop -- ${example}\n`);
 });
 
-test('an empty value, which npm also has for null and false, is refused', async () => {
-  const { code, stderr } = await run(process.execPath, [programs.token], { npm_config_stack: '' }).ended;
-  expect([code, stderr]).toEqual([1, expect.stringContaining('npm takes --stack. ')]);
+test('a command says which option npm may hide, because npm has it, too', async () => {
+  const stderr = 'npm may hide --tag: to give that option, write -- before the options.\n';
+  expect(await run(shop, ['label', '9'], { shoe: 'true' })).toEqual({ code: 0, stdout: '{"shoe":"9"}\n', stderr });
 });
 
 test("an option in npm's settings is not mistaken for one that npm has taken from the command line", async () => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
-  const settings = path.join(folder, 'npmrc');
-  await writeFile(settings, 'scope=@acme\nstack=false\n');
-  const taken = { npm_config_scope: '@acme', npm_config_stack: '' };
-  const environment = { ...taken, npm_config_userconfig: settings, DATA_DIR: folder };
-  const { stderr } = await run(process.execPath, [programs.token], environment).ended;
+  const { stderr } = await run(token, [], { scope: '@acme', stack: '' });
   expect(stderr).toContain('No local service is running');
+});
+
+test.each<[command: Command, args: string[], option: string]>([
+  [plant, ['import'], 'from'],
+  [token, [], 'stack'],
+  [request, [], 'stack'],
+  [restore, [], 'from'],
+  [stackTrace, [], 'bundle'],
+])('%s %j refuses to run if npm has taken its option --%s', async (command, args, option) => {
+  const stderr = expect.stringContaining(`npm takes --${option}`);
+  expect(await run(command, args, { [option]: 'true' })).toEqual({ code: 1, stdout: '', stderr });
 });

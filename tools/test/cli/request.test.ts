@@ -4,11 +4,13 @@ import { operations } from '../../../functions/generated/contract.ts';
 import { bodyOf, newId } from '../../../test/kit/example.ts';
 import { startAccount } from '../../../test/kit/fake-aws.ts';
 import { dynamoDbError, type FaultyStore, startFaultyStore } from '../../../test/kit/faulty-store.ts';
-import { programs, run, temporaryFolder } from '../../../test/kit/local-service.ts';
+import { temporaryFolder } from '../../../test/kit/local-service.ts';
 import { startTrialStack, type TrialStack } from '../../../test/kit/trial-stack.ts';
 import { isUnavailable, retryWhile } from '../../../test/kit/waiting.ts';
+import { request } from '../../cli/request.ts';
 import { describeDeployed, describeLocal } from '../../cli/traced-request.ts';
 import { writeSession } from '../../start/session.ts';
+import { runHere } from './kit/run-here.ts';
 
 describe('npm run request, with the local service,', () => {
   let store: FaultyStore;
@@ -125,8 +127,7 @@ test("npm run request -- --stack prints a request and all log lines about it, ev
     [access, allowed],
     [access, allowed, report],
   ]);
-  const args = [programs.request, id, '--stack', 'PlantStore', '--days', '7'];
-  expect(await run(process.execPath, args, environment).ended).toEqual({
+  expect(await runHere(request, [id, '--stack', 'PlantStore', '--days', '7'], environment).ended).toEqual({
     code: 0,
     stdout: [
       `26/Nov/2026:16:05:09 +0000 POST /plants 500 5021 ms ${id} the function timed out`,
@@ -149,7 +150,7 @@ test("npm run request -- --stack prints a request and all log lines about it, ev
 });
 
 test('npm run request refuses a request id that could change the query', async () => {
-  const { code, stderr } = await run(process.execPath, [programs.request, 'a"b']).ended;
+  const { code, stderr } = await runHere(request, ['a"b']).ended;
   const sentence = 'It must be the header apigw-requestid of a response.';
   expect([code, stderr]).toEqual([1, expect.stringContaining(sentence)]);
 });
@@ -181,20 +182,24 @@ describe('in the logs of a deployed stack, a search for a request', () => {
     'BUNDLE_SHA256'
   ];
 
-  test.each<[bundle: string | undefined, says: RegExp]>([
-    [own, /\n {4}Error: oops\n {8}at start \((?!\/)\S+\.[jt]s:\d+:\d+\)$/],
-    ['0'.repeat(64), /\/var\/task\/index\.js:1:2000\)\n {4}The bundle 0{64} ran, but .*\n {4}Check out the commit/],
-  ])('shows the stack trace of the bundle %s in source lines, or says why not', async (bundle, says) => {
+  test('shows the stack traces of the bundles that the sources make in source lines, and says why not those of others', async () => {
     const stack = 'Error: oops\n    at start (/var/task/index.js:1:2000)';
-    const message = { outcome: 'failed', cause: { name: 'Error', stack }, bundle, gatewayRequestId: id };
-    const failed = row('CreatePlantLogsFFC6C4E0', { level: 'ERROR', requestId: creating, message });
+    const failed = [own, '0'.repeat(64)].map((bundle) => {
+      const message = { outcome: 'failed', cause: { name: 'Error', stack }, bundle, gatewayRequestId: id };
+      return row('CreatePlantLogsFFC6C4E0', { level: 'ERROR', requestId: creating, message });
+    });
     const { environment } = await startLogs([
-      [access, failed],
-      [access, failed],
+      [access, ...failed],
+      [access, ...failed],
     ]);
-    const text = await find(environment);
-    expect(text).toMatch(/^.* oops; the function timed out\n {4}CreatePlant ERROR {/);
-    expect(text).toMatch(says);
+    const [first, ...texts] = (await find(environment)).split('\n    CreatePlant ERROR ');
+    expect(first).toMatch(/ oops; oops; the function timed out$/);
+    expect(texts).toEqual([
+      expect.stringMatching(/\n {4}Error: oops\n {8}at start \((?!\/)\S+\.[jt]s:\d+:\d+\)$/),
+      expect.stringMatching(
+        /\/var\/task\/index\.js:1:2000\)\n {4}The bundle 0{64} ran, but .*\n {4}Check out the commit/,
+      ),
+    ]);
   });
 
   test('says that lines may arrive later if there are none, or what is wrong with the stack', async () => {

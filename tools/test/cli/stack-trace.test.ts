@@ -6,11 +6,15 @@ import { buildSync } from 'esbuild';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { esbuildOptions } from '../../../infra/bundling.ts';
 import { run } from '../../../test/kit/local-service.ts';
+import { stackTrace, translateLog } from '../../cli/stack-trace.ts';
 import { hasPlaces, mapOf, prebuildBundles, takeStacks, toSources } from '../../start/bundles.ts';
+import { runHere } from './kit/run-here.ts';
 
 const authorizer = inject('stack').functions.find(({ name }) => name.startsWith('Authorizer'));
 const sha256 = authorizer?.environment['BUNDLE_SHA256'] ?? '';
 const translated = (trace: string): string => toSources(trace, () => mapOf(sha256));
+
+beforeAll(() => prebuildBundles());
 
 /** Returns the line of source code to which a stack frame points. */
 const sourceLine = (frame = ''): string | undefined => {
@@ -26,8 +30,7 @@ test('a bundle built with a source map is byte for byte the same as the deployed
 
 describe('the stack trace of a bundle', () => {
   let stack: string;
-  beforeAll(async () => {
-    await prebuildBundles();
+  beforeAll(() => {
     vi.stubEnv('JWKS_URI', undefined);
     try {
       createRequire(import.meta.url)(path.join(authorizer?.folder ?? '', 'index.js'));
@@ -84,12 +87,6 @@ describe('stack traces in a log line', () => {
   });
 });
 
-const read = (input: string, ...args: string[]) => {
-  const { child, ended } = run(process.execPath, ['tools/cli/stack-trace.ts', ...args]);
-  child.stdin.end(input);
-  return ended;
-};
-
 const bundles = inject('stack').functions.map(({ environment }) => environment['BUNDLE_SHA256'] ?? '');
 const stack = 'Error: oops\n    at start (/var/task/index.js:1:2000)';
 /** One log line for each function, in the format that Lambda writes. */
@@ -97,7 +94,9 @@ const records = bundles.map((bundle) => ({ level: 'ERROR', message: { cause: { s
 
 test('npm run stack-trace prints each log line, with or without a timestamp, and the translated stack trace below it', async () => {
   const log = records.map((record) => `2026-11-22T10:00:00Z ${JSON.stringify(record)}\n`).join('');
-  const { code, stdout, stderr } = await read(`${log}END\x1b[2J\n`);
+  const { child, ended } = run(process.execPath, ['tools/cli/stack-trace.ts']);
+  child.stdin.end(`${log}END\x1b[2J\n`);
+  const { code, stdout, stderr } = await ended;
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(
     /^2026-11-22T10:00:00Z {"level":"ERROR","message":{"cause":{}}}\nError: oops\n {4}at start \(/,
@@ -107,22 +106,23 @@ test('npm run stack-trace prints each log line, with or without a timestamp, and
   expect(stdout).not.toContain('/var/task');
 });
 
-test('npm run stack-trace accepts a log entry on several lines, as the CloudWatch console shows it, and a bare stack trace', async () => {
-  const pretty = await read(JSON.stringify(records[0], null, 2));
-  const bare = await read(stack, '--bundle', bundles[0] ?? '');
-  expect(bare.stdout).toMatch(/^Error: oops\n {4}at start \(\S+:\d+:\d+\)\n$/);
-  const stdout = `{"level":"ERROR","message":{"cause":{}}}\n${bare.stdout}`;
-  expect([bare, pretty]).toEqual([
-    { ...bare, code: 0, stderr: '' },
-    { code: 0, stdout, stderr: '' },
-  ]);
+test('a log entry on several lines, as the CloudWatch console shows it, and a bare stack trace are translated', () => {
+  const bare = translateLog(stack, bundles[0]);
+  expect(bare).toMatch(/^Error: oops\n {4}at start \(\S+:\d+:\d+\)$/);
+  const pretty = JSON.stringify(records[0], null, 2);
+  expect(translateLog(pretty)).toBe(`{"level":"ERROR","message":{"cause":{}}}\n${bare}`);
 });
 
-test.each<[says: RegExp, input: string, options: string[]]>([
-  [/^The bundle 0{64} ran, but .*\nCheck out the commit that was deployed/, stack, ['--bundle', '0'.repeat(64)]],
-  [new RegExp(`--bundle${bundles.map((each) => `(?=.*${each})`).join('')}`), stack, []],
-  [/has no line of a stack/, '{"outcome":"created"}', []],
-])('npm run stack-trace fails with a message that matches %s', async (says, input, options) => {
-  const stderr = expect.stringMatching(says);
-  expect(await read(input, ...options)).toEqual({ code: 1, stdout: '', stderr });
+test.each<[says: RegExp, bundle: string | undefined]>([
+  [/^The bundle 0{64} ran, but .*\nCheck out the commit that was deployed/, '0'.repeat(64)],
+  [new RegExp(`--bundle${bundles.map((each) => `(?=.*${each})`).join('')}`), undefined],
+])('a stack trace of a bundle that is not known is refused with a message that matches %s', (says, bundle) => {
+  expect(() => translateLog(stack, bundle)).toThrow(says);
+});
+
+test('npm run stack-trace refuses input without a stack trace', async () => {
+  const { child, ended } = runHere(stackTrace);
+  child.stdin.end('{"outcome":"created"}');
+  const stderr = expect.stringContaining('has no line of a stack trace');
+  expect(await ended).toEqual({ code: 1, stdout: '', stderr });
 });

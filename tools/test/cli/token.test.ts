@@ -3,12 +3,12 @@ import { decodeJwt } from 'jose';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
 import { startAccount } from '../../../test/kit/fake-aws.ts';
-import { programs, run, temporaryFolder } from '../../../test/kit/local-service.ts';
+import { temporaryFolder } from '../../../test/kit/local-service.ts';
 import { fetchDeployedToken, readDeployedIssuer } from '../../cli/deployed-issuer.ts';
+import { token } from '../../cli/token.ts';
 import { startIssuer } from '../../start/issuer.ts';
 import { writeSession } from '../../start/session.ts';
-
-const token = (folder: string) => run(process.execPath, [programs.token], { DATA_DIR: folder }).ended;
+import { runHere } from './kit/run-here.ts';
 
 test('npm run token prints only a token or, if no local service is running, only what to do', async () => {
   const { folder, remove } = await temporaryFolder();
@@ -17,12 +17,13 @@ test('npm run token prints only a token or, if no local service is running, only
   onTestFinished(issuer.close);
   const { tokenUrl, clientId, clientSecret, scope, certificate } = issuer;
   const end = writeSession(folder, { url: 'http://x', tokenUrl, clientId, clientSecret, scope, certificate });
-  const { code, stdout, stderr } = await token(folder);
+  const run = () => runHere(token, [], { DATA_DIR: folder }).ended;
+  const { code, stdout, stderr } = await run();
   expect([code, stderr]).toEqual([0, '']);
   expect(decodeJwt(stdout)).toMatchObject({ scope });
   end();
   const sentence = `No local service is running with its data in ${folder}. Start it (npm start), or set DATA_DIR to its data folder.\n`;
-  expect(await token(folder)).toEqual({ code: 1, stdout: '', stderr: sentence });
+  expect(await run()).toEqual({ code: 1, stdout: '', stderr: sentence });
 });
 
 const source = {
@@ -37,8 +38,8 @@ const secret = () => ({ body: { UserPoolClient: { ClientSecret: 'shh' } } });
 test("npm run token -- --stack prints only the token to stdout, and says on stderr that it waits for the issuer's new domain", async () => {
   const { baseUrl, received } = await startScriptedService(answer(404, {}), answer(200, { access_token: 'a.b.c' }));
   const { calls, environment } = await startAccount({ outputs: { ...outputs, TokenUrl: baseUrl } }, secret);
-  const args = ['run', '-s', 'token', '--', '--stack', 'PlantStore', '--scope', 'plants/read'];
-  const { code, stdout, stderr } = await run('npm', args, environment).ended;
+  const args = ['--stack', 'PlantStore', '--scope', 'plants/read'];
+  const { code, stdout, stderr } = await runHere(token, args, environment).ended;
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'a.b.c\n' });
   expect(stderr).toMatch(/^The token issuer at \S+ refused: 404\. .*up to a minute.*\n$/);
   expect(calls).toMatchObject([
@@ -98,7 +99,7 @@ describe('fetching a token for a deployed stack', () => {
   const noConnection = () => Promise.reject(new TypeError('fetch failed'));
   const page = (status: number) => async () => new Response('<html>Not ready.</html>', { status });
   const json = (status: number, body: unknown) => async () => Response.json(body, { status });
-  const token = json(200, { access_token: 'a.b.c' });
+  const issued = json(200, { access_token: 'a.b.c' });
 
   /** Fetches a token from a fake issuer, which gives each response of `atFirst` once, and then always `then`. */
   const ask = async (atFirst: (() => Promise<Response>)[], then: () => Promise<Response>) => {
@@ -117,7 +118,7 @@ describe('fetching a token for a deployed stack', () => {
     ['answers 404 with JSON', json(404, { message: 'Not Found' })],
     ['answers 200 with a page', page(200)],
   ])('is retried, with only one message to the user, while the domain of the issuer %s', async (_, notReady) => {
-    const { outcome, said, tries } = await ask([notReady, notReady], token);
+    const { outcome, said, tries } = await ask([notReady, notReady], issued);
     expect({ outcome, tries }).toEqual({ outcome: 'a.b.c', tries: 3 });
     expect(said).toEqual([expect.stringMatching(/^The token issuer .*plants\.auth\.example.*up to a minute/)]);
   });
@@ -131,7 +132,7 @@ describe('fetching a token for a deployed stack', () => {
   });
 
   test('is not retried if the issuer refuses', async () => {
-    const { outcome, said, tries } = await ask([json(400, { error: 'invalid_client' })], token);
+    const { outcome, said, tries } = await ask([json(400, { error: 'invalid_client' })], issued);
     expect(outcome).toBe(`The token issuer at ${source.tokenUrl} refused: invalid_client`);
     expect({ said, tries }).toEqual({ said: [], tries: 1 });
   });
