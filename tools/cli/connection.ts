@@ -20,7 +20,7 @@ const addressOf = async ({ url, stack, token }: Target, console: Console): Promi
   if (token !== undefined) throw new Error('--token also needs --url or --stack: the service that the token is for.');
   const { url: localUrl } = readSession(dataFolder());
   // A service that has restarted since then has another client secret.
-  return { url: localUrl, token: untilRefused(() => fetchToken(readSession(dataFolder()))) };
+  return { url: localUrl, token: untilRefused(async () => fetchToken(readSession(dataFolder()))) };
 };
 
 const addressOfStack = async (stack: string, token: string | undefined, console: Console) => {
@@ -46,16 +46,13 @@ const givenToken = (token = process.env['ACCESS_TOKEN']): string => {
 export const untilRefused = (fetchNext: () => Promise<string>): Token => {
   let token: Promise<string> | undefined;
   let isFetching = false;
-  const next = async (): Promise<string> => {
-    isFetching = true;
-    try {
-      return await fetchNext();
-    } finally {
-      isFetching = false;
-    }
-  };
   return ({ refused }) => {
-    if (token === undefined || (refused && !isFetching)) token = next();
+    if (token === undefined || (refused && !isFetching)) {
+      isFetching = true;
+      token = fetchNext().finally(() => {
+        isFetching = false;
+      });
+    }
     return token;
   };
 };

@@ -9,9 +9,25 @@ import { dataFolder } from '../start/settings.ts';
 import { messageOf } from '../start/terminal.ts';
 import { listResources, orExplain } from './aws.ts';
 
-/** Describes a request to the running local service: its row, and below it what the functions logged. */
+/**
+ * Describes a request to the running local service: its row, and below it what the functions logged.
+ * @throws Error with a one-sentence message for the user if no service runs, or if the service does not know the
+ *   request
+ */
 export const describeLocal = async (id: string): Promise<string> => {
-  const entry = await findLocalRequest(id);
+  const { url } = readSession(dataFolder());
+  const response = await fetch(`${url}/docs/requests.json`).catch((cause: unknown) => {
+    throw new Error(`The local service at ${url} does not answer; it was probably killed. Start it: npm start`, {
+      cause,
+    });
+  });
+  const entries = (await response.json()) as AccessLogEntry[];
+  const entry = entries.find(({ requestId }) => requestId === id);
+  if (entry === undefined) {
+    throw new Error(
+      `The local service at ${url} has no request ${id}. It keeps its latest 1,000 requests until it stops; for a deployment, add --stack <name>.`,
+    );
+  }
   return [row(entry), ...linesBelow(entry.log)].join('\n');
 };
 
@@ -27,28 +43,6 @@ export const describeDeployed = async (id: string, stack: string, days: number):
     }
   };
   return [row(entry), ...linesBelow(entry.log, { translate })].join('\n');
-};
-
-/**
- * Asks the running local service what it did with a request.
- * @throws Error with a one-sentence message for the user if no service runs, or if the service does not know the
- *   request
- */
-const findLocalRequest = async (id: string): Promise<AccessLogEntry> => {
-  const { url } = readSession(dataFolder());
-  const response = await fetch(`${url}/docs/requests.json`).catch((cause: unknown) => {
-    throw new Error(`The local service at ${url} does not answer; it was probably killed. Start it: npm start`, {
-      cause,
-    });
-  });
-  const entries = (await response.json()) as AccessLogEntry[];
-  const found = entries.find(({ requestId }) => requestId === id);
-  if (found === undefined) {
-    throw new Error(
-      `The local service at ${url} has no request ${id}. It keeps its latest 1,000 requests until it stops; for a deployment, add --stack <name>.`,
-    );
-  }
-  return found;
 };
 
 /**
