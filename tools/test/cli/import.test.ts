@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -250,18 +250,6 @@ const importAgain = async (earlier = texts(1, 2)) => {
   return { file, folder, failures: await FailedLines.in(file) };
 };
 
-test('the file of failed lines keeps the lines of an earlier import above the new lines, until FailedLines.remove is called, which keeps its permissions', async () => {
-  const { file, folder, failures } = await importAgain();
-  await chmod(file, 0o600);
-  await failures.add(failedLine(3));
-  await failures.add(failedLine(4));
-  expect(await readFile(file, 'utf8')).toBe(texts(1, 2, 3, 4));
-  await failures.remove(failures.earlier);
-  expect(await readFile(file, 'utf8')).toBe(texts(3, 4));
-  expect((await stat(file)).mode & 0o777, 'permissions').toBe(0o600);
-  expect(await readdir(folder)).toEqual(['failed.ndjson']);
-});
-
 test.each<[what: string, make: (file: string, target: string) => unknown]>([
   ['a link to nothing', (file, target) => symlink(target, file)],
   ['a link to failed lines', (file, target) => symlink(target, file).then(() => writeFile(target, texts(1)))],
@@ -298,25 +286,5 @@ test.each<[source: string, message: string, requestId: string | undefined, comme
     await failures.add({ source, number: 2, bytes, failure: { error: 40901, message, requestId } });
     expect(await readFile(file)).toEqual(Buffer.concat([Buffer.from(`${comment}\n`), bytes, Buffer.from('\n')]));
     expect((await FailedLines.in(file)).isForeign).toBe(false);
-  },
-);
-
-test('a failed line is added to the file of failed lines below the last line, even if the user saved the file without a final line break', async () => {
-  const { file, failures } = await importAgain(texts(1, 2).trimEnd());
-  await failures.add(failedLine(3));
-  expect(await readFile(file, 'utf8')).toBe(texts(1, 2, 3));
-  await failures.remove(Buffer.byteLength(texts(1)));
-  expect(await readFile(file, 'utf8'), 'after the first line is removed').toBe(texts(2, 3));
-});
-
-test.each([
-  [false, ''],
-  [false, texts(1)],
-  [true, '{"id":7,"name":"Ann"}\n'],
-  [true, '# my plants\n{"id":7,"name":"Ann"}\n'],
-])(
-  'isForeign (whether a user, not an import, wrote this .failed.ndjson file) is %j for a file with the content %j',
-  async (isForeign, content) => {
-    expect((await importAgain(content)).failures.isForeign).toBe(isForeign);
   },
 );

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { toJson } from '../../../packages/client/json.ts';
 import { type Operation, requestOf } from '../../../packages/client/request.ts';
-import { addOptions, commandName, optionName } from '../../cli/operation-options.ts';
+import { addOptions, commandName } from '../../cli/operation-options.ts';
 
 const base = { method: 'PUT', path: '/things/{id}', responses: [], errorCodes: [] };
 const id = { name: 'id', in: 'path', type: 'int64', required: true } as const;
@@ -22,6 +22,8 @@ const body = {
   body: 'string',
   url: 'string',
   'field-url': 'string',
+  stack: 'string',
+  urls: 'string',
   'two-words': 'string',
   __type: 'any',
 };
@@ -60,6 +62,7 @@ test.each<[args: string[], sent: object]>([
   [['--body', '{}'], { body: '{}' }],
   [['--field-url', 'https://thing.example'], { url: 'https://thing.example' }],
   [['--field-url-2', 'x'], { 'field-url': 'x' }],
+  [['--field-stack', 'x', '--urls', 'y'], { stack: 'x', urls: 'y' }],
   [['--__type', '{"a":[]}'], { __type: { a: [] } }],
 ])('the options %j become the fields %o of the body', (args, sent) => {
   const body = toJson({ id: -7n, name: 'null', ...sent });
@@ -98,34 +101,19 @@ test('an operation without a body has no argument but its parameters, and option
   expect(addOptions(new Command(), { ...list, parameters: [] })()).toEqual([]);
 });
 
-test("the help of a command says which options are required, and each option's type", () => {
-  const command = new Command();
-  addOptions(command, putThing);
-  const help = command.helpInformation();
-  for (const line of [/--id <int64> +required$/m, /--size <integer>$/m, /--items <json> +object\[\]$/m])
-    expect(help).toMatch(line);
-});
-
-test('the help says how to write null, and which field an option with another name is for', () => {
+test('the help of a command says which options are required, their types, how to write null, and which field another name is for', () => {
   const command = new Command().configureHelp({ helpWidth: 200 });
   addOptions(command, putThing);
   const help = command.helpInformation();
   for (const line of [
+    /--id <int64> +required$/m,
+    /--size <integer>$/m,
+    /--items <json> +object\[\]$/m,
     /--note <string or null> +null is null; text in double quotes, such as "null", is read as JSON$/m,
     /--field-url <string> +for url$/m,
     /--field-url-2 <string> +for field-url$/m,
   ])
     expect(help).toMatch(line);
-});
-
-test.each([
-  ['name', 'name'],
-  ['two words', 'two-words'],
-  ['url', 'field-url'],
-  ['stack', 'field-stack'],
-  ['urls', 'urls'],
-])('optionName says that the option for %s is --%s, if no other field has that option', (name, option) => {
-  expect(optionName(name)).toBe(option);
 });
 
 test.each([

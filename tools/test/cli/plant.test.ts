@@ -1,5 +1,5 @@
 /** Tests `npm run plant` with a server whose responses are scripted; start.test.ts creates a plant at the local service. */
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import tls from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -182,6 +182,7 @@ describe('plant import', () => {
     for (const [file, text] of Object.entries(files)) await writeFile(path.join(INIT_CWD, file), text);
     const target = ['--url', baseUrl, '--token', 'a.b.c'];
     return {
+      folder: INIT_CWD,
       begin: (file = 'plants.ndjson', ...options: string[]) =>
         start(['import', file, ...target, ...options], { INIT_CWD }),
       beginProcess: (file: string) =>
@@ -258,11 +259,16 @@ describe('plant import', () => {
   });
 
   describe('of a file of failed lines', () => {
-    test('keeps in the file the lines that fail again, and deletes the file once all lines are stored', async () => {
+    test('keeps in the file, with its permissions, the lines that fail again, and deletes the file once all lines are stored', async () => {
       const { baseUrl, received } = await startScriptedService(stored);
-      const { begin, failed } = await importing(line, baseUrl, { [failedFile]: `${earlier}no JSON\n` });
+      // The user has saved the file without a final line break.
+      const { folder, begin, failed, list } = await importing(line, baseUrl, { [failedFile]: `${earlier}nö JSON` });
+      const file = path.join(folder, failedFile);
+      await chmod(file, 0o600);
       expect((await begin(failedFile).ended).stdout).toMatch(/^1 new, 0 stored, 0 already there, 1 failed: see /);
-      expect(await failed()).toBe(`# ${failedFile}:3 (not sent): ${notJson}`);
+      expect(await failed()).toBe(`\n# ${failedFile}:3 (not sent): the line is not JSON in UTF-8\nnö JSON\n`);
+      expect((await stat(file)).mode & 0o777, 'permissions').toBe(0o600);
+      expect(await list()).toEqual(['plants.ndjson', failedFile]);
       expect(received.map(({ body }) => parseJson(body))).toEqual([parseJson(bodyOf(id))]);
       const fixed = await importing(line, baseUrl);
       expect(await fixed.begin(failedFile).ended).toMatchObject({ code: 0, stderr: '' });
@@ -292,14 +298,14 @@ describe('plant import', () => {
 
   test('changes no file that the user has made, even if its name ends in .failed.ndjson', async () => {
     const { baseUrl } = await startScriptedService(stored);
-    const own = { 'own.failed.ndjson': line, [failedFile]: line, 'stdin.failed.ndjson': line };
+    const own = { 'own.failed.ndjson': line, [failedFile]: `# mine\n${line}`, 'stdin.failed.ndjson': line };
     const { begin, failed, list } = await importing(line, baseUrl, own);
     expect(await begin('own.failed.ndjson').ended).toMatchObject({ code: 0 });
     for (const file of ['plants.ndjson', '-']) {
       const stderr = expect.stringMatching(/^Lines that fail would go to .*, which no import has made: move that file/);
       expect(await begin(file).ended).toEqual({ code: 1, stdout: '', stderr });
     }
-    for (const file of Object.keys(own)) expect(await failed(file)).toBe(line);
+    for (const [file, content] of Object.entries(own)) expect(await failed(file)).toBe(content);
     expect(await list()).toHaveLength(4);
   });
 });
