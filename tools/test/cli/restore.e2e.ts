@@ -6,6 +6,8 @@ import { itemOf } from '../../../test/kit/example.ts';
 import { dynamoDbError, type FaultyStore, hang, startFaultyStore } from '../../../test/kit/faulty-store.ts';
 import { programs, run } from '../../../test/kit/local-service.ts';
 import { anyCredentials, plantsTable, storeEnvironment } from '../../../test/kit/plants-store.ts';
+import { restore } from '../../cli/restore.ts';
+import { runHere } from './kit/run-here.ts';
 
 let store: FaultyStore;
 beforeEach(async () => {
@@ -21,24 +23,21 @@ beforeEach(async () => {
   }
 });
 
-const start = (args: string[]) => run(process.execPath, [programs.restore, ...args], storeEnvironment(store.endpoint));
-
 const both = ['--from', 'restored', '--to', 'live'];
 
+const start = () => run(process.execPath, [programs.restore, ...both], storeEnvironment(store.endpoint));
+const startHere = (args = both) => runHere(restore, args, storeEnvironment(store.endpoint));
+
 test('npm run restore copies a table, prints the counts, and skips every item if it runs again', async () => {
-  const first = await start(both).ended;
-  expect(first).toEqual({
-    code: 0,
-    stdout: '3 restored, 0 already there, 0 failed\n',
-    stderr: '',
-  });
+  const stdout = '3 restored, 0 already there, 0 failed\n';
+  expect(await start().ended).toEqual({ code: 0, stdout, stderr: '' });
   expect(await store.size()).toBe(3);
-  expect(await start(both).ended).toMatchObject({ code: 0, stdout: '0 restored, 3 already there, 0 failed\n' });
+  expect(await startHere().ended).toMatchObject({ code: 0, stdout: '0 restored, 3 already there, 0 failed\n' });
 });
 
 test('npm run restore restores the other items if one fails, and says why', async () => {
   store.fail('2', dynamoDbError(400, 'ValidationException'));
-  const { code, stdout, stderr } = await start(both).ended;
+  const { code, stdout, stderr } = await startHere().ended;
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^Not complete: .*secret.*\nRun the same command again: /)]);
   expect(stdout).toMatch(/^2 restored, 0 already there, 1 failed/);
 });
@@ -49,7 +48,7 @@ test('npm run restore prints how many items it has restored if the user stops it
     reached.resolve();
     return hang(call);
   });
-  const { child, ended } = start(both);
+  const { child, ended } = start();
   await reached.promise;
   child.kill('SIGINT');
   const { code, stdout, stderr } = await ended;
@@ -61,6 +60,6 @@ test.each<[what: string, args: string[], sentence: string]>([
   ['one table twice', ['--from', 'live', '--to', 'live'], 'error: --from and --to are the same table\n'],
   ['an unknown table', ['--from', 'restored', '--to', 'other'], 'The table other cannot be read: '],
 ])('npm run restore says in one sentence what is wrong: %s', async (_, args, sentence) => {
-  const { code, stdout, stderr } = await start(args).ended;
+  const { code, stdout, stderr } = await startHere(args).ended;
   expect([code, stdout, stderr.startsWith(sentence)]).toEqual([1, '', true]);
 });
