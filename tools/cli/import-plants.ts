@@ -57,12 +57,7 @@ const openFailures = async (given: string): Promise<FailedLines> => {
 export const concurrencyFor = ({ url, stack }: Target): number => (url === undefined && stack === undefined ? 4 : 16);
 
 /** Imports the file named `given`, or standard input if `given` is `-`. */
-export const importPlants = async (
-  given: string,
-  options: Options,
-  process: CommandProcess,
-  console: Console,
-): Promise<void> => {
+export const importPlants = async (given: string, options: Options, process: CommandProcess, console: Console) => {
   const input = await openInput(given, options, process.stdin);
   const { url, client } = await connect(options, console);
   const stop = new AbortController();
@@ -95,30 +90,30 @@ export const importPlants = async (
     }
   } catch (error) {
     progress.stop();
-    const soFar = `${progress} so far. ${(await removeDone(input, last.end)) ?? howToGoOn(input, last.number)}`;
+    const problem = await removeDone(input, last.end).catch(messageOf);
+    const soFar = `${progress} so far. ${problem ?? howToGoOn(input, last.number)}`;
     if (stop.signal.aborted) throw new Stopped(`Stopped: ${soFar}`);
     const reason = error instanceof ImportEnded ? explain('createPlant', error.cause, url) : messageOf(error);
     throw new Error(`${reason}\n${soFar}`);
   }
   progress.stop();
-  const problem = await removeDone(input, input.failures.earlier);
-  console.log(printable(`${progress}${progress.counts.failed > 0 ? `: see ${input.failures.file}` : ''}`));
-  if (problem !== undefined) console.error(printable(problem));
-  if (progress.counts.failed > 0 || problem !== undefined) process.exit(1);
+  const { failed } = progress.counts;
+  console.log(printable(`${progress}${failed > 0 ? `: see ${input.failures.file}` : ''}`));
+  await removeDone(input, input.failures.earlier);
+  if (failed > 0) process.exit(1);
 };
 
 /**
  * If the input is a file of failed lines, removes from that file the lines that this import has finished.
- * @returns a sentence for the user if the removal fails
+ * @throws Error with a sentence for the user
  */
-const removeDone = async ({ isFailedLines, failures }: Input, end: number): Promise<string | undefined> => {
-  if (!isFailedLines) return undefined;
-  try {
-    await failures.remove(end);
-    return undefined;
-  } catch (error) {
-    return `The lines that are done are still in ${failures.file} (${messageOf(error)}). Make sure that you can write to its folder, and import the file again: no plant is stored twice.`;
-  }
+const removeDone = async ({ isFailedLines, failures }: Input, end: number): Promise<undefined> => {
+  if (!isFailedLines) return;
+  await failures.remove(end).catch((error: unknown) => {
+    throw new Error(
+      `The lines that are done are still in ${failures.file} (${messageOf(error)}). Make sure that you can write to its folder, and import the file again: no plant is stored twice.`,
+    );
+  });
 };
 
 const howToGoOn = ({ isFailedLines }: Input, lastLine: number): string => {
