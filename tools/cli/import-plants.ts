@@ -89,10 +89,13 @@ export const importPlants = async (given: string, options: Options, process: Com
       last = line;
     }
   } catch (error) {
+    const isStopped = stop.signal.aborted;
+    // End the requests that are still running, and their retries.
+    stop.abort();
     progress.stop();
     const problem = await removeDone(input, last.end).catch(messageOf);
     const soFar = `${progress} so far. ${problem ?? howToGoOn(input, last.number)}`;
-    if (stop.signal.aborted) throw new Stopped(`Stopped: ${soFar}`);
+    if (isStopped) throw new Stopped(`Stopped: ${soFar}`);
     const reason = error instanceof ImportEnded ? explain('createPlant', error.cause, url) : messageOf(error);
     throw new Error(`${reason}\n${soFar}`);
   }
