@@ -11,7 +11,7 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { type IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
-import { faults, keysNotFetched, outcomes, refusals, storeAttempts, storeTimes } from './log-metrics.ts';
+import { faults, keysNotFetched } from './log-metrics.ts';
 import { grants } from './operations.ts';
 import type { PlantApi } from './plant-api.ts';
 import type { ServiceFunction } from './service-function.ts';
@@ -67,6 +67,7 @@ export class Monitoring extends Construct {
         [new cloudwatch.TextWidget({ markdown: title, width: 24, height: 2 })],
         [new cloudwatch.AlarmStatusWidget({ title: 'Alarms', alarms, width: 24, height: 4 })],
         graphs(parts),
+        ofLogs(parts),
         ...rows.map((row) => row.map((alarm) => new cloudwatch.AlarmWidget({ title: alarm.node.id, alarm }))),
       ],
     });
@@ -204,9 +205,6 @@ const graphs = ({ api, operations, authorizer, tables }: Parts): cloudwatch.IWid
     Invocations: functions.map(({ node, live }) => live.metricInvocations({ ...sum, label: node.id })),
     'Throttled invocations': functions.map(({ node, live }) => live.metricThrottles({ ...sum, label: node.id })),
     'Duration, p99': functions.map(({ node, live }) => live.metricDuration({ ...p99, label: node.id })),
-    'Outcomes, from the log': [refusals(authorizer), ...operations.flatMap(outcomes)],
-    'Time of the store, from the log': operations.flatMap(storeTimes),
-    'Average attempts at the store, from the log': operations.map(storeAttempts),
   };
   for (const { table, prefix } of tables) {
     const name = prefix && ` ${prefix}`;
@@ -221,6 +219,25 @@ const graphs = ({ api, operations, authorizer, tables }: Parts): cloudwatch.IWid
     ];
   }
   return Object.entries(metrics).map(([title, left]) => new cloudwatch.GraphWidget({ title, left }));
+};
+
+/** Queries of the log, which cost only when somebody opens the dashboard: docs/decisions/alarms.md. */
+const ofLogs = ({ operations, authorizer }: Parts): cloudwatch.IWidget[] => {
+  const widget = (title: string, functions: ServiceFunction[], ...queryLines: string[]) => ({
+    ...{ title, queryLines, width: 12, height: 6 },
+    logGroupNames: functions.map(({ log }) => log.logGroupName),
+  });
+  const outcomes = 'stats count() by message.outcome, message.error, message.reason';
+  const time = ['50', '90', '99'].map((percent) => `pct(message.store.milliseconds, ${percent})`).join(', ');
+  return [
+    new cloudwatch.LogQueryWidget(
+      widget('Outcomes', [authorizer, ...operations], 'filter ispresent(message.outcome)', outcomes),
+    ),
+    new cloudwatch.LogQueryWidget({
+      ...widget('Store', operations, `stats ${time}, avg(message.store.attempts) by bin(5m)`),
+      view: cloudwatch.LogQueryVisualizationType.LINE,
+    }),
+  ];
 };
 
 type Timing = { period: Duration; evaluationPeriods: number };

@@ -152,45 +152,22 @@ test('the dashboard shows every alarm, first those that notify', () => {
   expect(Math.max(...all.slice(0, 2))).toBeLessThan(Math.min(...all.slice(2)));
 });
 
-type Metric = { MetricName: string; MetricValue: string; DefaultValue?: number; Dimensions?: { Value: string }[] };
+type Metric = { MetricName: string; MetricNamespace: string; DefaultValue?: number };
 type Filter = { LogGroupName: { Ref: string }; FilterPattern: string; MetricTransformations: [Metric] };
 
 const filters = Object.values(propertiesOf('AWS::Logs::MetricFilter')) as Filter[];
 
-test('each log metric has the log, the lines, the value and the dimension (if any) that this file lists', () => {
-  const ofClient = '$.message.gatewayRequestId != "smoke-test-*"';
-  const others = '$.message.outcome != "refused" && $.message.outcome != "failed"';
-  const store = '$.message.store';
-  const expected = [
-    ['AuthorizerLogs', 'AuthorizerKeysNotFetched', '$.message.outcome = "keys not fetched"', '1'],
-    ['AuthorizerLogs', 'AuthorizerRefused', '$.message.outcome = "refused"', '1', '$.message.reason'],
-    ...operationNames.flatMap(([, name]) =>
-      [
-        ['Faults', `$.message.outcome = "failed" && $.level = "ERROR" && ${ofClient}`, '1'],
-        ['Succeeded', `$.message.outcome = "*" && ${others}`, '1', '$.message.outcome'],
-        ['Refused', '$.message.outcome = "refused"', '1', '$.message.error'],
-        ['Failed', '$.message.outcome = "failed"', '1', '$.message.error'],
-        // Lines without these numbers do not count.
-        ['TimeOfStore', `${store}.milliseconds >= 0`, `${store}.milliseconds`],
-        ['AttemptsAtStore', `${store}.attempts >= 1`, `${store}.attempts`],
-      ].map(([kind = '', ...rest]) => [`${name}Logs`, name + kind, ...rest]),
-    ),
-  ];
-  const found = filters.map(({ LogGroupName, FilterPattern, MetricTransformations: [metric] }) => [
-    LogGroupName.Ref,
-    metric.MetricName,
-    FilterPattern.slice(2, -2),
-    metric.MetricValue,
-    ...(metric.Dimensions ?? []).map(({ Value }) => Value),
+test('only what has an alarm is a log metric, and only one that rolls back is 0 without lines: its alarm must end soon', () => {
+  const faults = '$.message.outcome = "failed" && $.level = "ERROR" && $.message.gatewayRequestId != "smoke-test-*"';
+  const counted = (of: string, kind: string, lines: string, more = {}) => ({
+    LogGroupName: { Ref: `${of}Logs` },
+    FilterPattern: `{ ${lines} }`,
+    MetricTransformations: [{ MetricNamespace: 'PlantStore', MetricName: of + kind, MetricValue: '1', ...more }],
+  });
+  expect(filters).toEqual([
+    counted('Authorizer', 'KeysNotFetched', '$.message.outcome = "keys not fetched"'),
+    ...operationNames.map(([, name]) => counted(name, 'Faults', faults, { DefaultValue: 0 })),
   ]);
-  expect(found).toEqual(expected);
-});
-
-test('a log metric is 0 without lines only if it rolls back: only then must its alarm end soon, and CloudWatch forbids a default with dimensions', () => {
-  for (const [metric] of filters.map(({ MetricTransformations }) => MetricTransformations)) {
-    expect(metric, metric.MetricName).toMatchObject({ MetricNamespace: 'PlantStore' });
-    expect(metric.DefaultValue, metric.MetricName).toBe(metric.MetricName.endsWith('Faults') ? 0 : undefined);
-  }
 });
 
 test('the runbook names every outcome that a log metric counts', () => {
@@ -211,16 +188,13 @@ const textOf = (value: unknown): string => {
   return parts.map((part) => (typeof part === 'string' ? part : 'REGION')).join('');
 };
 
-test('the dashboard shows every log metric that no alarm watches', () => {
-  const shown = textOf(prod.Resources['MonitoringDashboard']?.Properties['DashboardBody']);
-  const watched = Object.values(propertiesOf('AWS::CloudWatch::Alarm')).map(({ MetricName }) => MetricName);
-  for (const { MetricTransformations } of filters) {
-    const [{ MetricName, Dimensions = [] }] = MetricTransformations;
-    if (watched.includes(MetricName)) continue;
-    const [dimension] = Dimensions.map(({ Value }) => Value.replace('$.message.', ''));
-    const search = String.raw`SEARCH('{\"PlantStore\",\"${dimension}\"} MetricName=\"${MetricName}\"', 'Sum', 300)`;
-    expect(shown).toContain(dimension === undefined ? `"PlantStore","${MetricName}"` : search);
-  }
+test('the dashboard counts the outcomes in the logs of all functions, and measures the store by those of all operations', () => {
+  const body = JSON.stringify(prod.Resources['MonitoringDashboard']?.Properties['DashboardBody']);
+  const source = (name: string) => `SOURCE '",{"Ref":"${name}Logs"},"'`;
+  const sources = (names: string[]) => names.map(source).join(' | ');
+  const operations = operationNames.map(([, name]) => name);
+  expect(body).toContain(`${sources(['Authorizer', ...operations])} | filter ispresent(message.outcome)`);
+  expect(body).toContain(`${sources(operations)} | stats pct(message.store.milliseconds, 50), `);
 });
 
 test("the dashboard's name contains the region, and its URL opens it in the region of the stack", () => {

@@ -201,7 +201,7 @@ log_lines SmokeTest '{ $.type = "platform.report" }' | sed -nE 's/.*"durationMs"
 invoke Authorizer '{"type":"REQUEST","routeKey":"'"$ROUTE_KEY"'","headers":{},"requestContext":{"requestId":"prove"}}' |
   grep -o '"reason":"[^"]*"'
 
-### prod | Alarms | metrics from the log | TimeOfStore
+### prod | Alarms | metrics from the log | Faults
 aws cloudwatch list-metrics --namespace "$STACK" --query 'Metrics[].[MetricName]' | sort -u
 
 ### prod | Alarms | 30 days and PR(:1000) | ^\d

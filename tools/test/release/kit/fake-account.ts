@@ -399,7 +399,7 @@ export class FakeAccount {
     'cloudwatch describe-alarm-history': (option) =>
       this.#alarms.some((alarm) => option('alarm-name').endsWith(`-${alarm}`)) ? '2026-11-26T16:00:00+00:00' : '',
     'cloudwatch get-metric-statistics': () => '30.0',
-    'cloudwatch list-metrics': () => `${changed}TimeOfStore\n${changed}Faults`,
+    'cloudwatch list-metrics': () => `${changed}Faults`,
     'xray get-trace-summaries': () => {
       const found = this.#isTraced ? '1-5f84c7a1-000000000000000000000000' : '';
       this.#isTraced = false;
