@@ -12,7 +12,6 @@ import { type IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import { faults, keysNotFetched } from './log-metrics.ts';
-import { grants } from './operations.ts';
 import type { PlantApi } from './plant-api.ts';
 import type { ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
@@ -208,14 +207,16 @@ const graphs = ({ api, operations, authorizer, tables }: Parts): cloudwatch.IWid
   };
   for (const { table, prefix } of tables) {
     const name = prefix && ` ${prefix}`;
-    metrics[`Latency of the table${name}`] = byOperation(table, 'SuccessfulRequestLatency', 'Average');
-    const consumed = [table.metricConsumedReadCapacityUnits(sum), table.metricConsumedWriteCapacityUnits(sum)];
-    metrics[`Consumed capacity${name}`] = consumed;
+    metrics[`Latency of the table${name}`] = [byOperation(table, 'SuccessfulRequestLatency', cloudwatch.Stats.AVERAGE)];
+    metrics[`Consumed capacity${name}`] = [
+      table.metricConsumedReadCapacityUnits(sum),
+      table.metricConsumedWriteCapacityUnits(sum),
+    ];
     metrics[`Refusals and errors of the table${name}`] = [
       ...['ConditionalCheckFailedRequests', 'ReadThrottleEvents', 'WriteThrottleEvents'].map((each) =>
         table.metric(each, sum),
       ),
-      ...byOperation(table, 'SystemErrors', cloudwatch.Stats.SUM),
+      byOperation(table, 'SystemErrors', cloudwatch.Stats.SUM),
     ];
   }
   return Object.entries(metrics).map(([title, left]) => new cloudwatch.GraphWidget({ title, left }));
@@ -307,13 +308,9 @@ const ofDeadLetters = (queue: IQueue): Alarms => {
   return { DeadLetters: above(0, waiting, soon, 'A message could not be handled.') };
 };
 
-/** A metric for each DynamoDB operation that functions may call on some table. */
-const byOperation = (table: TableV2, metric: string, statistic: string): cloudwatch.Metric[] => {
-  const granted = new Set(Object.values(grants).flatMap((each) => Object.values(each).flat()));
-  return [...granted]
-    .map((action) => action.replace('dynamodb:', ''))
-    .map((Operation) => {
-      const dimensionsMap = { TableName: table.tableName, Operation };
-      return table.metric(metric, { dimensionsMap, statistic, label: `${metric} ${Operation}` });
-    });
+/** Finds a metric of each DynamoDB operation that somebody has called on the table. */
+const byOperation = ({ tableName }: TableV2, metric: string, statistic: string): cloudwatch.IMetric => {
+  const search = `{AWS/DynamoDB,TableName,Operation} TableName="${tableName}" MetricName="${metric}"`;
+  const expression = `SEARCH('${search}', '${statistic}', 300)`;
+  return new cloudwatch.MathExpression({ expression, usingMetrics: {}, label: metric });
 };
