@@ -1,27 +1,25 @@
 /**
  * Tests how the settings change the stack. What all stacks have in common is tested elsewhere, only on stage `prod`.
  */
-import { Stage } from 'aws-cdk-lib';
+import { type App, Stack } from 'aws-cdk-lib';
 import { expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
+import { AccountBudget } from '../../infra/account-budget.ts';
 import { listTables } from '../../infra/operations.ts';
+import type { PlantStoreStack } from '../../infra/plant-store-stack.ts';
 import { tableKey } from '../kit/example.ts';
 import { kinds, templateOf, withStack } from '../kit/stacks.ts';
 import { ofType, propertiesOf, ref, type Template, withoutHashes } from '../kit/template.ts';
 
-/**
- * Returns a template with STACK in place of everything that matches `name`: the stack's name (`PlantStore-dev`) and its
- * form in logical ids, which contain no dash (`PlantStoredev`).
- */
-const templateFor = (context: Record<string, string>, name: RegExp): Template =>
-  JSON.parse(JSON.stringify(withoutHashes(templateOf(context).toJSON())).replaceAll(name, 'STACK'));
+const templateFor = (context: Record<string, string>): Template => withoutHashes(templateOf(context).toJSON());
 
-const prodName = /PlantStore/g;
+const mail = 'me@a.example';
 const templates = {
-  prod: templateFor(kinds.prod, prodName),
-  prodWithIssuer: templateFor(kinds.prodWithIssuer, prodName),
-  dev: templateFor(kinds.dev, /PlantStore-?dev/g),
-  anna: templateFor({ stage: 'dev-anna' }, /PlantStore-?dev-?anna/g),
+  prod: templateFor(kinds.prod),
+  prodWithIssuer: templateFor(kinds.prodWithIssuer),
+  prodAnna: templateFor({ stage: 'prod-anna', alarmEmail: mail, rateLimit: '20', burstLimit: '30' }),
+  dev: templateFor(kinds.dev),
+  anna: templateFor({ stage: 'dev-anna' }),
 };
 
 test('a dev stack rolls out at once, keeps logs for a week, and has no smoke test, backups or key', () => {
@@ -42,7 +40,10 @@ test('a dev stack rolls out at once, keeps logs for a week, and has no smoke tes
 });
 
 test('the stacks of stage dev-anna and stage dev differ only in their names', () => {
-  expect(templates.anna).toEqual(templates.dev);
+  /** Replaces the stack's name, and its form in logical ids, which contain no dash. */
+  const unnamed = (template: Template, name: RegExp) => JSON.parse(JSON.stringify(template).replaceAll(name, 'STACK'));
+  const dev = unnamed(templates.dev, /PlantStore-?dev/g);
+  expect(unnamed(templates.anna, /PlantStore-?dev-?anna/g)).toEqual(dev);
 });
 
 /**
@@ -56,18 +57,18 @@ const inside = [
 ];
 
 /** Returns, as JSON, the names that the template sets for resources. CloudFormation makes up names for all others. */
-const namesIn = (stage: string): string[] =>
-  Object.values(withoutHashes(templateOf({ ...kinds.prod, stage }).toJSON()).Resources).flatMap(
-    ({ Type, Properties = {} }) =>
-      Object.entries(Properties).flatMap(([key, value]) => {
-        const [what, name] = [`${Type.replace('AWS::', '')} ${key}`, JSON.stringify(value)];
-        const isReference = /"(Ref":"(?!AWS::)|Fn::GetAtt")/.test(name);
-        return key.endsWith('Name') && !isReference && !inside.includes(what) ? [`${what}: ${name}`] : [];
-      }),
+const namesIn = ({ Resources }: Template): string[] =>
+  Object.values(Resources).flatMap(({ Type, Properties = {} }) =>
+    Object.entries(Properties).flatMap(([key, value]) => {
+      const [what, name] = [`${Type.replace('AWS::', '')} ${key}`, JSON.stringify(value)];
+      const isReference = /"(Ref":"(?!AWS::)|Fn::GetAtt")/.test(name);
+      return key.endsWith('Name') && !isReference && !inside.includes(what) ? [`${what}: ${name}`] : [];
+    }),
   );
 
 test('no two stacks in one account give their resources the same name', () => {
-  const names = ['dev-anna', 'dev-ben', 'dev', 'prod', 'prod-anna'].flatMap((stage) => [...new Set(namesIn(stage))]);
+  const { anna, dev, prod, prodAnna } = templates;
+  const names = [anna, dev, prod, prodAnna].flatMap((template) => [...new Set(namesIn(template))]);
   expect(names).toContain('Logs::LogGroup LogGroupName: "/aws/vendedlogs/PlantStore-dev-anna-AccessLog"');
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });
@@ -110,13 +111,11 @@ test('the outputs of a stack with an external issuer include the URL of the serv
 
 test("alarmEmail in the CDK context subscribes an address to pages and tickets; rateLimit and burstLimit set the API's throttle", () => {
   expect(ofType('AWS::SNS::Subscription', templates.prod)).toEqual({});
-  const context = { ...kinds.prod, alarmEmail: 'me@a.example', rateLimit: '20', burstLimit: '30' };
-  const template = templateFor(context, prodName);
   const topics = [ref('MonitoringPages'), ref('MonitoringTickets')];
-  expect(Object.values(propertiesOf('AWS::SNS::Subscription', template))).toEqual(
-    topics.map((TopicArn) => ({ Protocol: 'email', Endpoint: 'me@a.example', TopicArn })),
+  expect(Object.values(propertiesOf('AWS::SNS::Subscription', templates.prodAnna))).toEqual(
+    topics.map((TopicArn) => ({ Protocol: 'email', Endpoint: mail, TopicArn })),
   );
-  expect(template.Resources['ApiStage']?.Properties).toMatchObject({
+  expect(templates.prodAnna.Resources['ApiStage']?.Properties).toMatchObject({
     DefaultRouteSettings: { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 30 },
   });
 });
@@ -132,27 +131,19 @@ test('X-Ray traces the functions, and their roles may write traces, only if the 
       expected.Resources[`${name}Role`]?.Properties ?? {};
     for (const { PolicyDocument } of Policies as Policy[]) PolicyDocument.Statement.splice(1, 0, write);
   }
-  expect(templateFor({ ...kinds.prod, tracing: 'on' }, prodName)).toEqual(expected);
+  expect(templateFor({ ...kinds.prod, tracing: 'on' })).toEqual(expected);
   expect(JSON.stringify(templates)).not.toMatch(/TracingConfig|xray/);
 });
 
-test('the stack has the tags service and stage, and those of the setting `tags`', () => {
+test('the stack has the tags service and stage, and those of the setting `tags`, which do not change the template and so deploy no new function versions', () => {
+  const read = (stack: PlantStoreStack) => {
+    const { tags, template } = (stack.node.root as App).synth().getStackArtifact(stack.artifactId);
+    return { tags, template };
+  };
+  const { tags, template } = withStack({ stage: 'dev-anna', tags: 'owner=Team A,cost-center=42' }, read);
   // CDK gives CloudFormation the tags together with the template: they are in the cloud assembly.
-  const tagsOf = (context: Record<string, string>) =>
-    withStack(context, (stack) => Stage.of(stack)?.synth().getStackArtifact(stack.artifactId).tags);
-  const service = 'plant-store';
-  expect(tagsOf(kinds.prod)).toEqual({ service, stage: 'prod' });
-  expect(tagsOf({ ...kinds.prod, stage: 'prod-anna' })).toEqual({ service, stage: 'prod-anna' });
-  const tags = { owner: 'Team A', 'cost-center': '42' };
-  expect(tagsOf({ stage: 'dev-anna', tags: 'owner=Team A,cost-center=42' })).toEqual({
-    service,
-    stage: 'dev-anna',
-    ...tags,
-  });
-});
-
-test('the tags do not change the template, so a new tag deploys no new function versions', () => {
-  expect(templateOf({ tags: 'owner=Team A' }).toJSON()).toEqual(templateOf({}).toJSON());
+  expect(tags).toEqual({ service: 'plant-store', stage: 'dev-anna', owner: 'Team A', 'cost-center': '42' });
+  expect(withoutHashes(template)).toEqual(templates.anna);
 });
 
 test('the stack has exactly the listed tables: on-demand, and with point-in-time recovery', () => {
@@ -171,43 +162,28 @@ test('the stack has exactly the listed tables: on-demand, and with point-in-time
 });
 
 test.each([
-  [{}, 1_500],
-  [{ rateLimit: '600', burstLimit: '700' }, 1_300],
-  [{ rateLimit: '5', burstLimit: '5' }, 400],
-  [{ rateLimit: '40000' }, 39_999],
-])(
-  'each table accepts a write unit for each request that the throttle %j lets through, at least one of the largest items, and less than its quota',
-  (limits, units) => {
-    const tables = propertiesOf(
-      'AWS::DynamoDB::GlobalTable',
-      templateFor({ ...kinds.prodWithIssuer, ...limits }, prodName),
-    );
-    for (const [id, properties] of Object.entries(tables))
-      expect(properties, id).toMatchObject({ WriteOnDemandThroughputSettings: { MaxWriteRequestUnits: units } });
-  },
-);
+  [templates.prod, 1_500],
+  [templates.prodAnna, 400],
+])('each table accepts a write unit for each request that the throttle lets through', (template, units) => {
+  for (const [id, properties] of Object.entries(propertiesOf('AWS::DynamoDB::GlobalTable', template)))
+    expect(properties, id).toMatchObject({ WriteOnDemandThroughputSettings: { MaxWriteRequestUnits: units } });
+});
 
 test('AWS mails alarmEmail if the account spends more than the budget, or is forecast to; each address has a budget with another name', () => {
-  const mail = { SubscriptionType: 'EMAIL', Address: 'me@a.example' };
   const over = (NotificationType: string) => ({
     Notification: { NotificationType, ComparisonOperator: 'GREATER_THAN', Threshold: 100 },
-    Subscribers: [mail],
+    Subscribers: [{ SubscriptionType: 'EMAIL', Address: mail }],
   });
-  const context = { ...kinds.prod, alarmEmail: 'me@a.example' };
-  const budgetsFor = (alarmEmail: string) =>
-    Object.values(
-      propertiesOf('AWS::Budgets::Budget', templateFor({ ...context, alarmEmail, budget: '50' }, prodName)),
-    );
-  const budgets = budgetsFor('me@a.example');
-  const BudgetName = expect.stringMatching(/^\w+-[\da-f]{8}$/);
-  expect(budgetsFor('you@a.example')).not.toMatchObject([{ Budget: Object(budgets[0]?.['Budget']) }]);
-  expect(budgets).toEqual([
-    {
-      Budget: { BudgetName, BudgetType: 'COST', TimeUnit: 'MONTHLY', BudgetLimit: { Amount: 50, Unit: 'USD' } },
-      NotificationsWithSubscribers: [over('ACTUAL'), over('FORECASTED')],
-    },
-  ]);
-  expect(ofType('AWS::Budgets::Budget', templateFor(context, prodName))).toEqual({});
+  const template = templateFor({ ...kinds.devWithIssuer, alarmEmail: mail, budget: '50' });
+  const BudgetName = expect.stringMatching(/^[\w-]+-[\da-f]{8}$/);
+  const [budget] = Object.values(propertiesOf('AWS::Budgets::Budget', template));
+  expect(budget).toEqual({
+    Budget: { BudgetName, BudgetType: 'COST', TimeUnit: 'MONTHLY', BudgetLimit: { Amount: 50, Unit: 'USD' } },
+    NotificationsWithSubscribers: [over('ACTUAL'), over('FORECASTED')],
+  });
+  const nameFor = (address: string) => Object(new AccountBudget(new Stack(), 'Budget', 50, address).budget).budgetName;
+  expect(nameFor('you@a.example')).not.toBe(nameFor(mail));
+  expect(ofType('AWS::Budgets::Budget', templates.prodAnna)).toEqual({});
 });
 
 test('the plants table has the only key that createPlant uses', () => {
@@ -217,6 +193,9 @@ test('the plants table has the only key that createPlant uses', () => {
   });
 });
 
-test.each(Object.entries(kinds))('only a stack of stage prod has termination protection: %s', (kind, context) => {
-  expect(withStack(context, (stack) => stack.terminationProtection)).toBe(kind.startsWith('prod'));
+test.each([
+  [kinds.prodWithIssuer, true],
+  [kinds.devWithIssuer, false],
+])('only a stack of stage prod has termination protection: %j', (context, isProtected) => {
+  expect(withStack(context, (stack) => stack.terminationProtection)).toBe(isProtected);
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { RootConstruct } from 'constructs';
 import { describe, expect, test } from 'vitest';
-import { cdkKeys, keys, readSettings } from '../../infra/settings.ts';
+import { cdkKeys, keys, maxWriteUnits, readSettings } from '../../infra/settings.ts';
 import { named, zone } from '../kit/stacks.ts';
 
 type Context = Record<string, unknown>;
@@ -134,6 +134,17 @@ describe('the settings', () => {
   ])('say in one sentence what is wrong with %j', (context, message) => {
     expect(() => read(context)).toThrow(new Error(`The context value ${message}`));
   });
+
+  test.each([
+    [600, 700, 1_300],
+    [5, 5, 400],
+    [40_000, 1_000, 39_999],
+  ])(
+    'for the rate %d and the burst %d, give a table a write unit for each request, at least those of the largest item, and less than its quota',
+    (rateLimit, burstLimit, units) => {
+      expect(maxWriteUnits({ rateLimit, burstLimit })).toBe(units);
+    },
+  );
 
   test('refuse a key that neither they nor the CDK have, and list the settings', () => {
     const message = /has the key stge, which is not a setting\. The settings are stage, .*\.$/;

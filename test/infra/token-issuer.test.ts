@@ -1,17 +1,20 @@
 /** Tests that the authorizer trusts the issuer in the CDK context or, if that has none, the stack's user pool. */
+import { Stack } from 'aws-cdk-lib';
 import { expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import { TokenIssuer } from '../../infra/token-issuer.ts';
-import { externalIssuer, kinds, templateOf, withStack } from '../kit/stacks.ts';
+import { externalIssuer, kinds, templateOf } from '../kit/stacks.ts';
 import { propertiesOf, ref, resolve, type Template, withoutHashes } from '../kit/template.ts';
 
-const cognito = withoutHashes(templateOf(kinds.prod).toJSON());
+const withPool = templateOf(kinds.prod).toJSON();
+const withIssuer = templateOf({ ...kinds.prodWithIssuer, scopeClaim: 'scp,roles' }).toJSON();
+const cognito = withoutHashes(withPool);
 
 const variables = (template: Template): unknown =>
   Object(template.Resources['Authorizer']?.Properties['Environment']).Variables;
 
 test('the authorizer trusts the external issuer that the CDK context names', () => {
-  const template = withoutHashes(templateOf({ ...kinds.prodWithIssuer, scopeClaim: 'scp,roles' }).toJSON());
+  const template = withoutHashes(withIssuer);
   expect(variables(template)).toEqual({
     BUNDLE_SHA256: expect.any(String),
     ISSUER: externalIssuer.issuer,
@@ -36,10 +39,8 @@ const poolIn = (template: object) =>
   Object.entries((template as Template).Resources).filter(([, { Type }]) => Type.startsWith('AWS::Cognito::'));
 
 test('in prod, a deployment with another issuer, and one that goes back, change nothing in the user pool', () => {
-  const there = templateOf({ ...kinds.prod, ...externalIssuer }).toJSON();
-  const before = templateOf(kinds.prod).toJSON();
-  expect(poolIn(before)).not.toEqual([]);
-  expect(poolIn(there)).toEqual(poolIn(before));
+  expect(poolIn(withPool)).not.toEqual([]);
+  expect(poolIn(withIssuer)).toEqual(poolIn(withPool));
 });
 
 test('a prod stack with an external issuer has no user pool if Cognito cannot have the scopes of the contract', () => {
@@ -56,7 +57,7 @@ test('a prod stack with an external issuer has no user pool if Cognito cannot ha
 test.each([['plants'], ['plants/create', 'garden/water'], ['plants/create', 'plantsX/read'], ['plants/create/all']])(
   'TokenIssuer throws an error for scopes that a Cognito user pool cannot have: %j',
   (...scopes) => {
-    const makePool = () => withStack(kinds.dev, (stack) => new TokenIssuer(stack, 'Other', scopes, 'dev'));
+    const makePool = () => new TokenIssuer(new Stack(), 'Other', scopes, 'dev');
     const message =
       'Cognito needs scopes of the form RESOURCE/PERMISSION with one RESOURCE, but schemas/openapi.yaml has';
     expect(makePool).toThrow(`${message} ${scopes.join(' ')}.`);
