@@ -45,7 +45,6 @@ export const setBundle = (entry: string, code: Uint8Array): void => {
 
 export const listEntries = (): string[] => readdirSync(functions).filter((file) => file.endsWith('.lambda.ts'));
 
-/** Leaves out what only `prod` has. */
 export const listDevEntries = (): string[] =>
   listEntries().filter((entry) => !/^(outside-check|smoke-test)\.lambda\.ts$/.test(entry));
 

@@ -4,7 +4,7 @@ import { type Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import { FilterPattern } from 'aws-cdk-lib/aws-logs';
 import type { ServiceFunction } from './service-function.ts';
 
-/** Matches log lines with this `outcome`. Lambda puts the object that a function logs into the field `message`. */
+/** Lambda puts the object that a function logs into the field `message`. */
 const outcomeIs = (outcome: string): string => `$.message.outcome = "${outcome}"`;
 
 /**

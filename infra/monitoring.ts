@@ -26,7 +26,6 @@ type Parts = {
   pages: cloudwatch.IAlarm[];
 };
 
-/** The alarms, and a dashboard with their states, with graphs of all parts, and with the metric of each alarm. */
 export class Monitoring extends Construct {
   readonly dashboardUrl: string;
   /** The alarms that roll back a new version of each function. */
@@ -48,7 +47,9 @@ export class Monitoring extends Construct {
       ...operations.map((each) => [each, this.#add(ofOperation(each), each.node.id)] as const),
     ]);
     // CloudWatch cannot use the key that AWS manages for SNS. One of ours costs a dollar a month, so only `prod` has it.
-    const key = stage === 'prod' ? this.#addKey() : undefined;
+    const description = `Encrypts the alarms of ${stackName} in SNS`;
+    const options = { description, enableKeyRotation: true, removalPolicy: RemovalPolicy.DESTROY };
+    const key = stage === 'prod' ? new Key(this, 'Key', options) : undefined;
     const notifying = [
       this.#addSeverity('Page', [...eachOf(fast), ...pages], this.#addTopic('Pages', alarmEmail, key)),
       this.#addSeverity('Ticket', [...eachOf(slow), ...others], this.#addTopic('Tickets', alarmEmail, key)),
@@ -87,12 +88,6 @@ export class Monitoring extends Construct {
     return alarm;
   }
 
-  #addKey(): Key {
-    const description = `Encrypts the alarms of ${Stack.of(this).stackName} in SNS`;
-    return new Key(this, 'Key', { description, enableKeyRotation: true, removalPolicy: RemovalPolicy.DESTROY });
-  }
-
-  /** Makes an SNS topic, which `email` subscribes to; others may subscribe by hand. */
   #addTopic(id: string, email: string | undefined, masterKey: Key | undefined): Topic {
     const topic = new Topic(this, id, { enforceSSL: true, ...(masterKey && { masterKey }) });
     // enforceSSL replaces SNS's default policy, which lets the account's alarms publish, so grant that again.
@@ -108,7 +103,6 @@ export class Monitoring extends Construct {
     return topic;
   }
 
-  /** Makes, for each promise, the alarms of both windows of a severity. */
   #addWindows(api: PlantApi, severity: Severity): cloudwatch.Alarm[][] {
     return Object.entries(promises(api)).map(([name, promise]) => this.#add(burnRates(name, promise, severity)));
   }

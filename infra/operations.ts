@@ -8,7 +8,6 @@ import { functions } from './bundling.ts';
 import { PlantsTable } from './plants-table.ts';
 import { ConfigurationError } from './settings.ts';
 
-/** The classes of the stack's tables, by the ids of their constructs. */
 export const tables = { Plants: PlantsTable };
 
 type TableId = keyof typeof tables;

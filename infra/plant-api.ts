@@ -47,7 +47,6 @@ export class PlantApi extends apigateway.HttpApi {
     this.outputs = domain ? this.#addDomain(domain, apiStage) : { ApiUrl: this.apiEndpoint };
   }
 
-  /** Adds a custom domain name, for TLS 1.2 or newer, with a DNS record if the settings name the DNS zone. */
   #addDomain({ domainName: name, certificateArn, zone }: Domain, stage: apigateway.HttpStage) {
     const domainName = new apigateway.DomainName(this, 'Domain', {
       domainName: name,

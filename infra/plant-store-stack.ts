@@ -78,7 +78,6 @@ export class PlantStoreStack extends Stack {
     const outputs = {
       ...api.outputs,
       ...Object.fromEntries(tables.map(({ output, table }) => [output, table.tableName])),
-      // As in the `scope` of a token request (RFC 6749 section 3.3).
       Scope: scopes.join(' '),
       DashboardUrl: monitoring.dashboardUrl,
       ...(trusted instanceof TokenIssuer ? trusted.outputs : { Issuer: issuer }),

@@ -23,7 +23,6 @@ const text = fitting(/^\S(.*\S)?$/, 'must not be empty or have spaces around it'
 const url = (start: RegExp, error: string) =>
   z.string().refine((value) => start.test(value) && /^[^\s?#@]+$/.test(value) && URL.canParse(value), error);
 
-// On the command line, each number is a string.
 const wholeNumber = 'must be a whole number from 1 to 999999999';
 const count = z
   .union([z.string(), z.number()], wholeNumber)
@@ -191,19 +190,14 @@ export const readSettings = (node: Node) => {
     stageName,
     /** If undefined, the stack creates a Cognito user pool as the issuer. */
     externalIssuer: issuerOf(context),
-    /** The limits above which API Gateway answers 429: requests per second (rate), and requests in a burst. */
     throttle: { rateLimit, burstLimit },
     allowOrigins,
     domain: domainOf(context),
-    /** Who gets the mail of alarms. If undefined, nobody does. */
+    /** If undefined, alarms mail nobody. */
     alarmEmail: email,
-    /** Dollars a month above which AWS mails `alarmEmail`. If undefined, there is no budget. */
     budget: context.budget,
-    /** The tags of all resources, besides `service` and `stage`. */
     tags,
-    /** Whether X-Ray traces the functions. docs/decisions/stack.md says why the default is off. */
     tracing: tracing === 'on',
-    /** The name of the policy that limits all roles of the stack. If undefined, nothing limits them. */
     permissionsBoundary: context.permissionsBoundary,
   };
 };
@@ -225,7 +219,6 @@ const issuerOf = ({ issuer, audience, jwksUri, scopeClaim = 'scope' }: Context) 
   return { issuer, jwksUri: jwksUri ?? `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`, audience, scopeClaim };
 };
 
-/** Without a Route 53 zone, somebody must add the DNS record of the domain by hand. */
 const domainOf = ({ domainName, certificateArn, hostedZoneId, hostedZoneName }: Context) => {
   if (domainName === undefined || certificateArn === undefined) return undefined;
   if (hostedZoneId === undefined || hostedZoneName === undefined) return { domainName, certificateArn };

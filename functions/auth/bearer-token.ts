@@ -12,10 +12,7 @@ const signedJwt = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 /** An encrypted JWT has five parts, and all but the first may be empty (RFC 7516 section 7.1). */
 const encryptedJwt = /^[\w-]+(?:\.[\w-]*){4}$/;
 
-/**
- * Returns the JWT in an Authorization header, unverified, or the reason why the header has none.
- * @example bearerToken('Bearer e30.e30.AA')
- */
+/** Returns the JWT in an Authorization header, unverified, or the reason why the header has none. */
 export const bearerToken = (authorization = ''): { token: string } | { refused: Refusal } => {
   if (!/^Bearer /i.test(authorization)) return { refused: 'no bearer token' };
   if (authorization.length > maxHeaderLength) return { refused: 'too long' };

@@ -29,7 +29,7 @@ export type IssuerKeys = {
   renewed: () => Promise<readonly IssuerKey[]>;
 };
 
-/** Caches an issuer's key set (RFC 7517) across invocations. @example issuerKeys('https://issuer.example/jwks.json') */
+/** Caches an issuer's key set (RFC 7517) across invocations. */
 export const issuerKeys = (jwksUri: string): IssuerKeys => {
   // SimpleFetcher uses only https, and retries once. Why not aws-jwt-verify's cache: docs/decisions/functions.md
   const fetcher = new SimpleFetcher({ defaultRequestOptions: { responseTimeout } });

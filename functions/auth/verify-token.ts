@@ -18,7 +18,6 @@ export type Verdict = { claims: JwtPayload; scopes: string[] } | { refused: Refu
 /**
  * Verifies a JWT access token as RFC 7519, RFC 8725 and RFC 9068 specify.
  * @throws Error if the issuer's keys cannot be fetched, which says nothing about the token
- * @example const verdict = await verifyToken(token, rules, issuerKeys(jwksUri));
  */
 export const verifyToken = async (token: string, rules: TokenRules, keys: IssuerKeys): Promise<Verdict> => {
   // Read the token before looking up its key, so that no token of another kind or issuer causes a fetch.

@@ -16,7 +16,6 @@ class TimeoutError extends Error {
 
 /**
  * Starts an operation's chain of Middy middlewares. It responds before the time-out, and turns errors into responses.
- * @param operation `errors` are the operation's own errors; `unavailable` is the class of the store's temporary errors
  * @example httpOperation({ errors, unavailable: StoreUnavailable }).use(validEvent(contract)).handler(...)
  */
 export const httpOperation = (operation: { errors: readonly Translation[]; unavailable: ErrorClass }) =>

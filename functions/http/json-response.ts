@@ -1,6 +1,6 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 
-/** Bigints in the body keep all their digits. @example jsonResponse(200, plant) */
+/** Bigints in the body keep all their digits. */
 export const jsonResponse = (
   statusCode: number,
   body: unknown,

@@ -1,6 +1,5 @@
 import { CatalogueError, errors } from './errors.ts';
 
-/** `property` is the part of API Gateway's event that contains the parameter's text. */
 export type EventParameter = {
   name: string;
   property: 'pathParameters' | 'queryStringParameters' | 'headers';

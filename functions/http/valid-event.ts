@@ -38,7 +38,6 @@ export const validEvent = <Event>(contract: Contract<Event>): MiddlewareObj<Even
 /** A body of 1 MiB can break half a million rules, but Lambda returns at most 6 MB. */
 const limits = { violations: 10, nameLength: 200 };
 
-/** `show` returns what to write for a name in the path of an invalid field. */
 const sentence = (violations: ErrorObject[], show = (name: string): string => name): string => {
   const clauses = [...new Set(violations.map((violation) => clause(violation, show)))];
   const more = clauses.splice(limits.violations).length;

@@ -30,7 +30,6 @@ export const storeLimits = {
   },
 } satisfies DynamoDBClientConfig;
 
-/** @example openTable(fromEnvironment('TABLE_NAME')) */
 export const openTable = (name: string): Table => ({
   name,
   client: new DynamoDBClient({ region: fromEnvironment('AWS_REGION'), ...storeLimits }),
@@ -48,7 +47,6 @@ export type OngoingRequest = {
 
 /**
  * @throws StoreUnavailable if DynamoDB does not respond or the error is temporary; else the SDK's error
- * @example await callStore(request, client, new UpdateItemCommand(...))
  */
 export const callStore = async <Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
   { signal, storeCalls }: OngoingRequest,

@@ -23,7 +23,6 @@ export type Outcome = 'created' | 'repeated' | 'stored';
 /**
  * Adds a plant to the table, unless a different one has its id.
  * @throws PlantConflict, PlantTooLarge, as `assertStorable` and `callStore`
- * @example await addPlant(openTable('plants'), toItem({ id: 7, name: 'Moss' }), { signal, storeCalls: [] })
  */
 export const addPlant = async (table: Table, item: PlantItem, request: OngoingRequest): Promise<Outcome> => {
   assertStorable(item);

@@ -233,7 +233,7 @@ const byFile: Record<string, Row[]> = {
     ['[...eachOf(slow), ...others]', '[...eachOf(slow)]', 'Nobody learns that all tokens are refused.'],
     ['alarm.addOkAction(action);', '', 'Nobody learns that an outage has ended.'],
     ['GREATER_THAN_THRESHOLD', 'LESS_THAN_THRESHOLD', 'Good days wake people.'],
-    ["stage === 'prod' ? this.#addKey", "stage !== 'prod' ? this.#addKey", 'Nothing encrypts the topics in prod.'],
+    ["stage === 'prod' ? new Key", "stage !== 'prod' ? new Key", 'Nothing encrypts the topics in prod.'],
     [
       "{ StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } }",
       '{}',
