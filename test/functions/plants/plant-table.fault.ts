@@ -3,8 +3,8 @@ import { Socket } from 'node:net';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type OngoingRequest, StoreUnavailable, storeLimits } from '../../../functions/plants/dynamodb.ts';
-import { addPlant, type NewPlant, PlantConflict, toItem } from '../../../functions/plants/plant-table.ts';
-import { newId, newPlant, otherContent } from '../../kit/example.ts';
+import { addPlant, type NewPlant, toItem } from '../../../functions/plants/plant-table.ts';
+import { newId, newPlant } from '../../kit/example.ts';
 import {
   captivePortal,
   clockAhead,
@@ -271,11 +271,4 @@ describe.concurrent('addPlant', () => {
       expect(await outcomeOf(clockAhead(0))).toEqual(['created', 1]);
     },
   );
-
-  test("returns 'repeated' for a plant that is already stored, and throws PlantConflict for a different plant with the same id", async () => {
-    const id = newId();
-    expect(await adder()(newPlant(id))).toBe('created');
-    expect(await adder()(newPlant(id))).toBe('repeated');
-    await expect(adder()(newPlant(id, otherContent))).rejects.toBeInstanceOf(PlantConflict);
-  });
 });
