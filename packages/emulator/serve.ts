@@ -7,7 +7,7 @@ import type { HttpApiOptions } from './gateway/api.ts';
 import { type AccessLogEntry, type GatewayOptions, gateway } from './gateway/server.ts';
 import type { FunctionOptions, Outcome } from './lambda/functions.ts';
 import { checkOptions } from './options.ts';
-import type { LeftOut, ServedStack } from './served-stack.ts';
+import { defaultStage, type LeftOut, type ServedStack } from './served-stack.ts';
 import { listen } from './servers.ts';
 import { StackVersions } from './stack-versions.ts';
 import { readDeployment, readStacks } from './template/cloud-assembly.ts';
@@ -113,7 +113,6 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
     const advice = 'Choose another one, or 0 for any free port.';
     throw new Error(`The port ${port} cannot be used (${reason(cause)}). ${advice}`, { cause });
   });
-  const url = `http://127.0.0.1:${listening}`;
   const unfinished = new Set<ServerResponse>();
   server.on('request', (_, response) => {
     unfinished.add(response);
@@ -137,7 +136,10 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
 
   const running = started.move();
   return {
-    url,
+    get url() {
+      const { stage } = versions.current.stack.api;
+      return `http://127.0.0.1:${listening}${stage === defaultStage ? '' : `/${stage}`}`;
+    },
     get routeKeys() {
       return versions.current.stack.api.routes.map(({ routeKey }) => routeKey);
     },

@@ -101,7 +101,10 @@ export type CorsSpec = {
   maxAge?: number;
 };
 
-export type ApiSpec = { account: Account; routes: (RouteSpec | LeftOutRoute)[]; cors?: CorsSpec };
+/** The paths of a stage begin with its name, but not those of the stage $default. */
+export type ApiSpec = { account: Account; stage: string; routes: (RouteSpec | LeftOutRoute)[]; cors?: CorsSpec };
+
+export const defaultStage = '$default';
 
 /** The part of a table's definition that the store needs to create it. */
 export type TableSpec = Required<Pick<CreateTableCommandInput, 'TableName' | 'KeySchema' | 'AttributeDefinitions'>> &

@@ -24,7 +24,7 @@ export type HttpApiOptions = {
 
 /** Makes a function that handles a request as the gateway does: it calls the route's authorizer and function. */
 export const httpApi = (
-  { account, routes, cors }: ApiSpec,
+  { account, stage, routes, cors }: ApiSpec,
   invoke: Invoke,
   { debug = false }: HttpApiOptions = {},
   clock: Clock = Date.now,
@@ -35,8 +35,8 @@ export const httpApi = (
 
   const handle = async (request: IncomingMessage, requestId: string, invoker: Invoker): Promise<HttpResponse> => {
     checkHead(request);
-    const target = readTarget(request);
-    const match = find(request.method ?? '', target.segments);
+    const target = readTarget(request, stage);
+    const match = target.segments && find(request.method ?? '', target.segments);
     const preflight = cors !== undefined && isPreflight(request);
     // A preflight request must pass the authorizer, if any, of the route that it matches. AWS documents this for the
     // route $default (link in cors.ts).
@@ -44,7 +44,7 @@ export const httpApi = (
     if (match === undefined) throw new Refused(responses.notFound);
     const { route } = match;
     if (route.leftOut !== undefined) throw new Refused(notServed(route.leftOut), route.leftOut);
-    const event = requestEvent(request, requestId, account, target, match);
+    const event = requestEvent(request, requestId, account, stage, target, match);
     const body = await readEventBody(request);
     const authorize = route.authorizer && (await authorizers.get(route.authorizer));
     const authorizer = await authorize?.(event, route, invoker);

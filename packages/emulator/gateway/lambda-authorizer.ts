@@ -1,5 +1,11 @@
 import { readPolicy } from '../policy.ts';
-import type { Account, LambdaAuthorizerSpec, RouteSpec, Statement } from '../served-stack.ts';
+import {
+  type Account,
+  defaultStage,
+  type LambdaAuthorizerSpec,
+  type RouteSpec,
+  type Statement,
+} from '../served-stack.ts';
 import type { Invoker } from './invocation.ts';
 import { headersOf, identityOf, type RequestEvent } from './request.ts';
 import { isObject, Refused, responses } from './response.ts';
@@ -43,8 +49,9 @@ export const lambdaAuthorizer = (spec: LambdaAuthorizerSpec, { id, region }: Acc
       if (value !== undefined) return value;
       throw new Refused(responses.unauthorized, `${name}: not called, because the request has no ${source}`);
     });
-    const { apiId, http } = event.requestContext;
-    const arn = `arn:aws:execute-api:${region}:${id}:${apiId}/$default/${http.method}${http.path}`;
+    const { apiId, stage, http } = event.requestContext;
+    const path = stage === defaultStage ? http.path : http.path.slice(`/${stage}`.length);
+    const arn = `arn:aws:execute-api:${region}:${id}:${apiId}/${stage}/${http.method}${path}`;
     const [key, now] = [JSON.stringify(identity), clock()];
     let { verdict, expires = 0 } = cache.get(key) ?? {};
     if (verdict === undefined || expires <= now) {

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { Account } from '../served-stack.ts';
+import { type Account, defaultStage } from '../served-stack.ts';
 import { readBody } from '../servers.ts';
 import { Refused, responses } from './response.ts';
 import type { Match } from './routes.ts';
@@ -55,20 +55,27 @@ const headBytes = ({ method, url, httpVersion, rawHeaders }: IncomingMessage): n
   [`${method} ${url} HTTP/${httpVersion}`, ...rawHeaders.filter((_, index) => index % 2 === 1)].join('').length;
 
 /**
- * A request target: the decoded path, the decoded segments between its slashes, and the query string as it was sent.
+ * A request target: the decoded path, the decoded segments between its slashes without the stage (undefined if the path
+ * is of no stage), and the query string as it was sent.
  */
-type RequestTarget = { rawPath: string; segments: string[]; rawQueryString: string };
+type RequestTarget = { rawPath: string; segments: string[] | undefined; rawQueryString: string };
 
 /** Reads the path and the query string of a request. @throws Refused if the path has an invalid %-escape */
-export const readTarget = ({ url = '/' }: IncomingMessage): RequestTarget => {
+export const readTarget = ({ url = '/' }: IncomingMessage, stage: string): RequestTarget => {
   const { pathname, rawQueryString } = splitTarget(url);
   try {
     // RFC 3986 section 2.2: an encoded slash (%2F) is data, so split the path before decoding it.
     const segments = pathname.split('/').map(decodeURIComponent);
-    return { rawPath: segments.join('/'), segments, rawQueryString };
+    return { rawPath: segments.join('/'), segments: segmentsIn(stage, segments), rawQueryString };
   } catch {
     throw new Refused(responses.badRequest, 'the path has an invalid escape sequence');
   }
+};
+
+const segmentsIn = (stage: string, segments: string[]): string[] | undefined => {
+  if (stage === defaultStage) return segments;
+  const [root = '', first, ...others] = segments;
+  return first === stage ? [root, ...(others.length > 0 ? others : [''])] : undefined;
 };
 
 /** Splits a request target into path and query. An absolute target (`POST http://host/orders`) is valid, too. */
@@ -96,6 +103,7 @@ export const requestEvent = (
   request: IncomingMessage,
   requestId: string,
   account: Account,
+  stage: string,
   { rawPath, rawQueryString }: RequestTarget,
   { route: { routeKey }, pathParameters }: Match,
 ): RequestEvent => {
@@ -127,7 +135,7 @@ export const requestEvent = (
       http: { method, path: rawPath, protocol: `HTTP/${request.httpVersion}`, sourceIp, userAgent },
       requestId,
       routeKey,
-      stage: '$default',
+      stage,
       time: commonLogTime(now),
       timeEpoch: now.getTime(),
     },

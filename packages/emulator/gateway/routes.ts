@@ -12,8 +12,9 @@ type Segment = { kind: 'literal' | 'variable' | 'greedy'; text: string };
 type CompiledRoute = { route: RouteSpec; method: string; segments: Segment[] };
 
 /**
- * Looks for a route among those of an API, most specific first: routes without a greedy variable ({name+}), routes with one, $default. AWS
- * does not document the order of paths with variables; here, the first differing segment decides: text beats {name}.
+ * Looks for a route among those of an API, most specific first: routes without a greedy variable ({name+}), routes with
+ * one, $default. AWS does not document the order of paths with variables; here, the first differing segment decides: text
+ * beats {name}.
  */
 export const routeFinder = (routes: RouteSpec[]) => {
   const compiled = routes.map(compile).sort(bySpecificity);

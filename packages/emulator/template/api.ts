@@ -1,4 +1,12 @@
-import type { ApiSpec, CorsSpec, JwtIssuer, LeftOutRoute, RouteSpec, Target } from '../served-stack.ts';
+import {
+  type ApiSpec,
+  type CorsSpec,
+  defaultStage,
+  type JwtIssuer,
+  type LeftOutRoute,
+  type RouteSpec,
+  type Target,
+} from '../served-stack.ts';
 import { readAuthorization, readAuthorizer } from './authorizers.ts';
 import { type FindTarget, onlyByPermission, targetFinder } from './functions.ts';
 import type { ServedType, ServedTypes } from './resource-types.ts';
@@ -47,52 +55,41 @@ export const apiTypes = {
 } as const satisfies ServedTypes;
 
 type Api = Resource<'AWS::ApiGatewayV2::Api'>;
-type Stage = Resource<'AWS::ApiGatewayV2::Stage'>;
 type Route = Resource<'AWS::ApiGatewayV2::Route'>;
 type IntegrationPart = Resource<'AWS::ApiGatewayV2::Integration'>;
 
 /** Reads the HTTP API of a template. `jwt` is an option of `serve`. @throws Error if no HTTP API can be served */
 export const readApi = (resources: Resources, jwt?: JwtIssuer): ApiSpec => {
-  const api = firstOf(resources, 'AWS::ApiGatewayV2::Api', 'Serve a stack with an HTTP API.', (each) => {
-    each.mustBe('ProtocolType', ['HTTP']);
-    return [each];
-  });
+  const api = findApi(resources);
   resources.readAll(partsOfApi, (part) => part.mustBe('ApiId', [api.logicalId]));
-  checkStage(resources);
+  const stage = readStage(resources);
   const { account } = resources;
   const cors = readCors(api);
-  return { account, routes: readRoutes(api, resources, jwt), ...(cors && { cors }) };
+  return { account, stage, routes: readRoutes(api, resources, jwt), ...(cors && { cors }) };
 };
 
-/**
- * Returns the first resource of a type that `select` returns, and leaves out the others that it returns.
- * @param advice tells the user what to do if there is none
- */
-const firstOf = <T extends ServedType>(
-  resources: Resources,
-  type: T,
-  advice: string,
-  select: (resource: Resource<T>) => Resource<T>[],
-): Resource<T> => {
-  const [first, ...others] = resources.readAll([type], select).flat();
-  if (first === undefined) throw resources.error(`The template has no ${type} that can be served. ${advice}`);
+/** Returns the first HTTP API, and leaves out the others. */
+const findApi = (resources: Resources): Api => {
+  const [first, ...others] = resources.readAll(['AWS::ApiGatewayV2::Api'], (each) => {
+    each.mustBe('ProtocolType', ['HTTP']);
+    return each;
+  });
+  if (first === undefined) throw missing(resources, 'AWS::ApiGatewayV2::Api', 'Serve a stack with an HTTP API.');
   for (const other of others) resources.leaveOut(other, other.refuse(`only ${first.logicalId} is served`));
   return first;
 };
 
-/** Needs the stage $default. On AWS, other stages beside it give the API other addresses; they have no effect here. */
-const checkStage = (resources: Resources): void => {
-  const isDefault = (each: Stage) => each.get('StageName') === '$default';
-  const hasDefault = resources.readAll(['AWS::ApiGatewayV2::Stage'], isDefault).includes(true);
-  firstOf(resources, 'AWS::ApiGatewayV2::Stage', 'Add the stage $default (in CDK: addStage).', (each) => {
-    if (isDefault(each) || !hasDefault) {
-      each.mustBe('StageName', ['$default']);
-      each.mustBe('AutoDeploy', [true]);
-      return [each];
-    }
-    resources.withoutEffect.push(named(each));
-    return [];
-  });
+const missing = (resources: Resources, type: ServedType, advice: string): Error =>
+  resources.error(`The template has no ${type} that can be served. ${advice}`);
+
+/** Returns the name of the stage. Others beside it give the API other addresses on AWS; they have no effect here. */
+const readStage = (resources: Resources): string => {
+  const stages = resources.readAll(['AWS::ApiGatewayV2::Stage'], (each) => each);
+  const served = stages.find((each) => each.get('StageName') === defaultStage) ?? stages[0];
+  if (served === undefined) throw missing(resources, 'AWS::ApiGatewayV2::Stage', 'Add one (in CDK: addStage).');
+  for (const other of stages) if (other !== served) resources.withoutEffect.push(named(other));
+  served.mustBe('AutoDeploy', [true]);
+  return served.text('StageName');
 };
 
 const partsOfApi = [

@@ -1,7 +1,7 @@
 /** Tests which requests the gateway accepts, and the event that a function gets. */
 
 import { describe, expect, test } from 'vitest';
-import { exchange, json, openRoute, post, start, token } from './kit/gateway.ts';
+import { exchange, json, openRoute, post, send, start, token } from './kit/gateway.ts';
 import { account } from './kit/template-parts.ts';
 
 describe('a function gets an event in payload format 2.0', () => {
@@ -78,6 +78,26 @@ describe('a function gets an event in payload format 2.0', () => {
     const { port, event } = await start();
     await post(port, Buffer.from([0x22, 0xff, 0x22]), [token, json]);
     expect(event()).toMatchObject({ body: '"\ufffd"', isBase64Encoded: false, headers: { 'content-length': '3' } });
+  });
+});
+
+describe('a stage that is not $default begins the paths of requests', () => {
+  const api = { stage: 'v1', routes: ['GET /', 'GET /v1', 'GET /{proxy+}'].map(openRoute) };
+
+  test.each([
+    ['/v1', 'GET /'],
+    ['/v1/', 'GET /'],
+    ['/v1/v1', 'GET /v1'],
+    ['/v1/a/b', 'GET /{proxy+}'],
+  ])('%s is of the route %s', async (rawPath, routeKey) => {
+    const { port, event } = await start({}, api);
+    expect((await send(port, `GET ${rawPath}`)).status).toBe(200);
+    expect(event()).toMatchObject({ routeKey, rawPath, requestContext: { stage: 'v1', http: { path: rawPath } } });
+  });
+
+  test.each(['/', '/a/b', '/v1x', '/v%2F1', '/V1'])('%s is not found', async (path) => {
+    const { port } = await start({}, api);
+    expect((await send(port, `GET ${path}`)).status).toBe(404);
   });
 });
 

@@ -47,6 +47,14 @@ describe('an IAM policy', () => {
     expect(called).toEqual(status === 200 ? ['Authorizer', 'Orders'] : ['Authorizer']);
   });
 
+  test('names a stage before the method, and leaves it out of the path', async () => {
+    const { port } = await start(
+      { Authorizer: policy(statement('Allow', arn('v1/GET/a'))) },
+      { ...guarded(), stage: 'v1' },
+    );
+    expect((await send(port, 'GET /v1/a', [token])).status).toBe(200);
+  });
+
   test('is accepted, too, from a function that may return isAuthorized', async () => {
     const { port } = await start(
       { Authorizer: policy(statement('Allow', arn('*/GET/a'))) },

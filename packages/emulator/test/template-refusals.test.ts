@@ -99,7 +99,6 @@ const fixed: Row[] = (
     ['GetOrder', 'ApiId', 'abc123'],
     ['GetOrder', 'AuthorizationType', 'AWS_IAM'],
     ['GetOrder', 'AuthorizationType', 'JWT'],
-    ['Stage', 'StageName', 'v1'],
     ['Stage', 'AutoDeploy', false],
     ['ShopIntegration', 'IntegrationType', 'HTTP_PROXY'],
     ['ShopIntegration', 'ConnectionType', 'VPC_LINK'],
@@ -181,7 +180,6 @@ const functions: Row[] = [
   ['ShopLive', { FunctionName: 'the-guard' }, 'the template has no version 1 of the-guard'],
 ];
 
-const defaultStage = { StageName: '$default', AutoDeploy: true };
 const noPermission = `API Gateway has no permission to invoke ${functionArn(account, 'Shop')}:live`;
 const credentialsForAll = { AllowCredentials: true, AllowOrigins: ['https://shop.example', '*'] };
 
@@ -192,7 +190,6 @@ const jwtOf = (Issuer: unknown, ...Audience: unknown[]) => ({ JwtConfiguration: 
 
 const api: Row[] = [
   ['Api2', add('Api2', 'AWS::ApiGatewayV2::Api', { ProtocolType: 'HTTP' }), 'only Api is served'],
-  ['Stage2', add('Stage2', 'AWS::ApiGatewayV2::Stage', { ...defaultStage, ApiId: 'Api' }), 'only Stage is served'],
   ['Stage', { AutoDeploy: undefined }, 'it has no AutoDeploy, and only true is supported'],
   ['GetOrder', { Target: 'elsewhere' }, 'its Target elsewhere is not an integration of the template'],
   ['GetOrder', { AuthorizerId: 'elsewhere' }, 'its AuthorizerId is not an authorizer of the template'],

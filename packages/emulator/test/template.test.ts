@@ -21,6 +21,7 @@ describe('readTemplate', () => {
   test('reads routes, their authorizers, and the CORS configuration', () => {
     expect(read().api).toEqual({
       account,
+      stage: '$default',
       routes: [
         {
           routeKey: 'GET /orders/{id}',
@@ -275,7 +276,11 @@ describe('readTemplate', () => {
     expect(changed).toEqual(read());
   });
 
-  test('ignores another stage than $default', () => {
+  test('serves a stage that has another name, without $default', () => {
+    expect(readWith('Stage', { StageName: 'v1' })).toEqual({ ...read(), api: { ...read().api, stage: 'v1' } });
+  });
+
+  test('ignores another stage beside $default', () => {
     const { withoutEffect, ...others } = read((all) => Object.assign(all, { V1: stage({ StageName: 'v1' }) }));
     const { withoutEffect: before, ...same } = read();
     expect(others).toEqual(same);

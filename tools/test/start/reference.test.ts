@@ -19,7 +19,9 @@ const start = async (own: Partial<Parameters<typeof referencePage>[0]> = {}) => 
   let tokens = 0;
   const newToken = async () => `token-${++tokens}`;
   const api = gateway({
-    respond: httpApi({ account: defaultAccount, routes: [] }, () => Promise.reject(new Error('nobody'))),
+    respond: httpApi({ account: defaultAccount, stage: '$default', routes: [] }, () =>
+      Promise.reject(new Error('nobody')),
+    ),
     onRequest: () => {},
     intercept: referencePage({ newToken, requests: () => [], routeKeys: () => ['POST /plants'], ...own }),
   });

@@ -6,7 +6,13 @@ import type { Invoke } from '../../gateway/invocation.ts';
 import type { Clock } from '../../gateway/routes.ts';
 import { type AccessLogEntry, gateway } from '../../gateway/server.ts';
 import type { Outcome } from '../../lambda/functions.ts';
-import type { ApiSpec, LambdaAuthorizerSpec, RouteSpec, Target } from '../../served-stack.ts';
+import {
+  type ApiSpec,
+  defaultStage,
+  type LambdaAuthorizerSpec,
+  type RouteSpec,
+  type Target,
+} from '../../served-stack.ts';
 import { account } from './template-parts.ts';
 import { startServer } from './temporary.ts';
 
@@ -68,7 +74,7 @@ export const start = async (functions: Functions = {}, api: Partial<ApiSpec> = {
     events[name] ??= JSON.parse(JSON.stringify(event));
     return functions.invoke ? functions.invoke(name) : asJson(results[name]);
   };
-  const respond = httpApi({ account, routes: [route], ...api }, invoke, options, options.clock);
+  const respond = httpApi({ account, stage: defaultStage, routes: [route], ...api }, invoke, options, options.clock);
   const server = gateway({ respond, onRequest: (entry) => log.push(entry), ...options });
   return {
     port: await startServer(server),
