@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync } from 'oxc-parser';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 const root = path.resolve(import.meta.dirname, '..');
 
@@ -183,18 +183,20 @@ describe('the rules on which file may import which', () => {
   });
 });
 
-/** Lists the test files that Vitest runs. It is asked, because Node.js understands some patterns differently. */
-const vitestFiles = (...options: string[]): string[] => {
-  const command = ['node_modules/vitest/vitest.mjs', 'list', '--filesOnly', '--json', ...options];
-  const listed: { file: string }[] = JSON.parse(execFileSync(process.execPath, command, { cwd: root }).toString());
-  return listed.map(({ file }) => path.relative(root, file));
-};
-
 describe('the test folders', () => {
+  let run: { file: string; projectName: string }[];
+  beforeAll(() => {
+    // Vitest is asked, because Node.js understands some patterns differently.
+    const command = ['node_modules/vitest/vitest.mjs', 'list', '--filesOnly', '--json'];
+    const listed: typeof run = JSON.parse(execFileSync(process.execPath, command, { cwd: root }).toString());
+    run = listed.map(({ file, projectName }) => ({ file: path.relative(root, file), projectName }));
+  });
+
   test('contain only tests and Vitest configurations, except in kit/', () => {
-    const run = vitestFiles();
     const others = globSync(['test/**/*.ts', 'tools/test/**/*.ts', 'packages/*/test/**/*.ts'], { cwd: root }).filter(
-      (file) => !run.includes(file) && !/\/kit\/|\/vitest\.config\.ts$|\.(browser|runtimes)\.ts$/.test(file),
+      (file) =>
+        !run.some((each) => each.file === file) &&
+        !/\/kit\/|\/vitest\.config\.ts$|\.(browser|runtimes)\.ts$/.test(file),
     );
     const message = 'Move these to a folder kit/, or name them as `include` in vitest.config.ts says';
     expect(others, message).toEqual([]);
@@ -203,7 +205,7 @@ describe('the test folders', () => {
   test('have no file that replaces modules, environment variables or the clock for the whole file, unless the file runs alone in a worker', () => {
     const lasting =
       /\bvi\.(?:mock|doMock|resetModules)\b|\bstart(?:InProcess|EventLoopClock)\b|\bprocess\.env(?:\[.+?\] =|,)/;
-    const shared = vitestFiles('--project=shared');
+    const shared = run.filter(({ projectName }) => projectName === 'shared').map(({ file }) => file);
     const wrong = shared.filter((file) => lasting.test(readFileSync(path.join(root, file), 'utf8')));
     expect(wrong, 'Add the names of these files to `alone` in vitest.config.ts').toEqual([]);
   });
