@@ -1,6 +1,6 @@
 /** Runs the bundle of the smoke test on the deployed bundles, and on broken versions of these bundles. */
 import { isDeepStrictEqual } from 'node:util';
-import { beforeEach, expect, inject, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { type Check, checksFor } from '../../functions/smoke-test/checks.ts';
 import { Functions } from '../../packages/emulator/lambda/functions.ts';
 import { type Content, differentFrom, itemOf, tableKey } from '../kit/example.ts';
@@ -14,14 +14,8 @@ const { functions, api } = inject('stack');
 const [smokeTest] = functions.filter(({ name }) => name.startsWith('SmokeTest'));
 const checked: FunctionName[] = ['authorizer', ...api.routes.map(({ routeKey }) => routeKey as FunctionName)];
 
-let store: PlantsStore;
-beforeEach(async () => {
-  store = await startPlantsStore('plants');
-  return store.close;
-});
-
-/** Runs the smoke test, as a deployment does, on new versions of all functions. @returns its report and problems */
-const deploy = async (changes: Changes = {}) => {
+/** Starts a version of all functions. `deploy` runs the smoke test on it, and returns its report and problems. */
+const startVersion = async (changes: Changes = {}) => {
   const { folder, remove } = await temporaryFolder();
   const stack = await startTrialStack(store.endpoint, changes);
   const codeDeploy = await startCodeDeploy((arn, event) => {
@@ -30,17 +24,32 @@ const deploy = async (changes: Changes = {}) => {
   });
   if (smokeTest === undefined) throw new Error('The stack has no smoke test.');
   const environment = { ...smokeTest.environment, ...codeDeploy.environment, ISSUER: stack.issuer.issuer };
-  const version = new Functions([await wrapHandler({ ...smokeTest, environment }, folder, withoutPauses)]);
-  onTestFinished(() => Promise.all([version.close(), codeDeploy.close(), stack.close(), remove()]).then(() => {}));
-  const event = { DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'hook-1' };
-  const outcome = await version.invokeByName(smokeTest.name, event);
-  expect(outcome).toMatchObject({ result: 'null' });
-  const problems = outcome.log.flatMap(({ message }) => {
-    const { function: of, check, problem } = Object(message);
-    return problem === undefined ? [] : [`${of}, ${check}: ${problem}`];
-  });
-  return { report: codeDeploy.reports, problems };
+  const tests = new Functions([await wrapHandler({ ...smokeTest, environment }, folder, withoutPauses)]);
+  const deploy = async () => {
+    const event = { DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'hook-1' };
+    const outcome = await tests.invokeByName(smokeTest.name, event);
+    expect(outcome).toMatchObject({ result: 'null' });
+    const problems = outcome.log.flatMap(({ message }) => {
+      const { function: of, check, problem } = Object(message);
+      return problem === undefined ? [] : [`${of}, ${check}: ${problem}`];
+    });
+    return { report: codeDeploy.reports.splice(0), problems };
+  };
+  const close = () => Promise.all([tests.close(), codeDeploy.close(), stack.close(), remove()]);
+  return { deploy, close };
 };
+
+// All tests deploy to the same store, one after another, as to an account.
+let store: PlantsStore;
+let good: Awaited<ReturnType<typeof startVersion>>;
+beforeAll(async () => {
+  store = await startPlantsStore('plants');
+  good = await startVersion();
+});
+afterAll(async () => {
+  await good.close();
+  await store.close();
+});
 
 const succeeded = { report: ['d-1 hook-1 Succeeded'], problems: [] };
 const failedBy = (problem: string) => ({
@@ -55,7 +64,7 @@ const usual = String(key);
 
 test('the deployed bundles pass the smoke test every time, and the smoke test leaves exactly one item in the table', async () => {
   for (let run = 0; run < 2; run++) {
-    expect(await deploy()).toEqual(succeeded);
+    expect(await good.deploy()).toEqual(succeeded);
     expect(await store.size()).toBe(1);
   }
   expect(await store.read(usual)).toBeDefined();
@@ -86,14 +95,16 @@ test.each<[what: string, changes: Changes, problem: string]>([
     'authorizer, a forged token: it does not refuse',
   ],
 ])('a version with %s fails the smoke test, and the next good version passes', async (_, changes, problem) => {
-  expect(await deploy(changes)).toEqual(failedBy(problem));
-  expect(await deploy()).toEqual(succeeded);
+  const broken = await startVersion(changes);
+  onTestFinished(() => broken.close().then(() => {}));
+  expect(await broken.deploy()).toEqual(failedBy(problem));
+  expect(await good.deploy()).toEqual(succeeded);
 });
 
 test("if a client's plant has the usual id, the smoke test passes with another id, and leaves that plant as it is", async () => {
   const theirs = itemOf(usual, differentFrom(smokeContent));
   await store.write(theirs);
-  expect(await deploy()).toEqual(succeeded);
+  expect(await good.deploy()).toEqual(succeeded);
   expect(await store.read(usual)).toEqual(theirs);
   const others = (await store.all()).filter((item) => !isDeepStrictEqual(item, theirs));
   const id = String(Object.values(others[0]?.[tableKey.name] ?? {})[0]);
