@@ -1,9 +1,7 @@
-/**
- * Compares the service with a simple model (a map from ids to plants), both in normal operation and during a roll-out.
- */
+/** Defines a test that compares a stack with a simple model: a map from ids to plants. */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   bodyOf,
   type Content,
@@ -13,9 +11,8 @@ import {
   longFields,
   longText,
   newId,
-  someContents,
   violations,
-} from '../kit/example.ts';
+} from './example.ts';
 import {
   captivePortal,
   corruptResponse,
@@ -25,19 +22,16 @@ import {
   hangUp,
   loseResponse,
   onFirstCall,
-  startFaultyStore,
   truncateResponse,
-} from '../kit/faulty-store.ts';
-import { type RollOut, startRollOut } from '../kit/roll-out.ts';
-import { progress, seed, trialSize } from '../kit/scale.ts';
-import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
+} from './faulty-store.ts';
+import { progress, seed, trialSize } from './scale.ts';
+import type { TrialStack } from './trial-stack.ts';
+
+/** The contents are those that all versions of the stack's functions know. */
+type Modelled = { store: FaultyStore; stack: TrialStack; contents: Content[] };
 
 let store: FaultyStore;
-let stack: TrialStack & Partial<RollOut>;
-beforeAll(async () => {
-  store = await startFaultyStore('plants');
-});
-afterAll(() => store.close());
+let stack: TrialStack;
 
 type Model = Map<string, Item>;
 type Command = fc.AsyncCommand<Model, object>;
@@ -209,20 +203,14 @@ const commandsWith = (examples: Content[]) => {
 
 const runs = trialSize(1_000, 5);
 
-describe.each([
-  ['the service', startTrialStack],
-  ['the service during a roll-out', startRollOut],
-])('%s', (_, start) => {
-  beforeAll(async () => {
-    stack = await start(store.endpoint);
-  });
-  afterAll(() => stack.close());
-  beforeEach(({ skip }) => skip(stack.missing !== undefined, stack.missing));
-
-  test(`responds as a simple model predicts in ${runs} random sequences of requests (seed ${seed})`, async () => {
+/** Sends random requests to the stack, one sequence after the other. The store must not be used by others meanwhile. */
+export const testModel = (started: () => Modelled): void => {
+  test(`the service responds as a simple model predicts in ${runs} random sequences of requests (seed ${seed})`, async () => {
+    const { contents, ...parts } = started();
+    ({ store, stack } = parts);
     const tick = progress('sequences', runs);
     await fc.assert(
-      fc.asyncProperty(commandsWith(stack.contents ?? someContents), async (sequence) => {
+      fc.asyncProperty(commandsWith(contents), async (sequence) => {
         ids = Array.from({ length: places }, newId);
         await fc.asyncModelRun(() => ({ model: new Map<string, Item>(), real: {} }), sequence);
         tick();
@@ -230,4 +218,4 @@ describe.each([
       { seed, numRuns: runs },
     );
   });
-});
+};

@@ -8,6 +8,7 @@ import { bodyOf, itemOf, newId } from '../kit/example.ts';
 import { type FaultyStore, startFaultyStore } from '../kit/faulty-store.ts';
 import { createPlantRoute } from '../kit/gateway-events.ts';
 import { misbehaving } from '../kit/misbehaving.ts';
+import { testModel } from '../kit/model.ts';
 import { type RollOut, startRollOut } from '../kit/roll-out.ts';
 import { trialSize } from '../kit/scale.ts';
 import { type FunctionName, longTimeout } from '../kit/trial-stack.ts';
@@ -25,6 +26,8 @@ afterAll(async () => {
 });
 
 beforeEach(({ skip }) => skip(stack.missing !== undefined, stack.missing));
+
+testModel(() => ({ store, stack, contents: stack.contents }));
 
 /**
  * How the new version of one function misbehaves. A header that `send` adds to each request tells the new version to do
