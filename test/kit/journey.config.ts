@@ -3,5 +3,6 @@ import { defineConfig } from 'vitest/config';
 import { options } from '../../vitest.config.ts';
 
 export default defineConfig({
-  test: { ...options, include: ['**/{service,over-http}.e2e.ts'] },
+  // One worker, because to load the modules takes longer than to run the tests.
+  test: { ...options, include: ['**/{service,over-http}.e2e.ts'], isolate: false, maxWorkers: 1 },
 });
