@@ -31,7 +31,7 @@ const folders = ['test', 'tools/test', 'packages/*/test'];
 
 /**
  * The suffix of a file says which tests it contains: .test (unit), .fuzz (property), .fault, .trial or .e2e
- * (end-to-end).
+ * (end-to-end). Only `npm run journey` runs .journey, but over-quota.e2e.ts runs the journey.
  */
 const include = {
   // Vitest compares !(…) with the beginning of the name only. Without the dot, it would leave out a file store-x, too.

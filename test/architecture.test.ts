@@ -196,7 +196,7 @@ describe('the test folders', () => {
     const others = globSync(['test/**/*.ts', 'tools/test/**/*.ts', 'packages/*/test/**/*.ts'], { cwd: root }).filter(
       (file) =>
         !run.some((each) => each.file === file) &&
-        !/\/kit\/|\/vitest\.config\.ts$|\.(browser|runtimes)\.ts$/.test(file),
+        !/\/kit\/|\/vitest\.config\.ts$|\.(browser|runtimes|journey)\.ts$/.test(file),
     );
     const message = 'Move these to a folder kit/, or name them as `include` in vitest.config.ts says';
     expect(others, message).toEqual([]);

@@ -1,6 +1,7 @@
 /**
  * Runs the same tests as `npm run journey`, behind a gateway that often refuses a request because a quota is used up.
  */
+import { globSync } from 'node:fs';
 import http, { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
@@ -65,5 +66,6 @@ test('npm run journey passes even if the gateway refuses every seventh request',
   const { code, stdout, stderr } = await run(process.execPath, ['node_modules/vitest/vitest.mjs', ...args], environment)
     .ended;
   expect(code, stdout + stderr).toBe(0);
+  for (const file of globSync('test/**/*.journey.ts')) expect(stdout).toContain(file);
   expect(refused, 'requests refused').toBeGreaterThan(10);
 });

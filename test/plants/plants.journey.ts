@@ -1,4 +1,7 @@
-/** Delete this folder when the data is no longer plants. Tests plants over HTTP, here or against a deployment. */
+/**
+ * Delete this folder when the data is no longer plants. Tests plants over HTTP, here or against a deployment.
+ * over-quota.e2e.ts runs it, too.
+ */
 import { afterAll, beforeAll } from 'vitest';
 import { reachService } from '../kit/reached-service.ts';
 import { testPlants } from './kit/responses.ts';
