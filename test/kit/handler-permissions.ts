@@ -3,7 +3,8 @@
  * Most rows are the `handlers` in the type's schema, read in November 2026 in the copies of
  * https://github.com/pulumi/pulumi-aws-native/tree/master/aws-cloudformation-schema. AWS shows today's schema with
  * `aws cloudformation describe-type --type RESOURCE --query Schema --output text --type-name <type>`. Its Service
- * Authorization Reference shows the resources of an action. Deployments do not call the handler `list`, so it is left out.
+ * Authorization Reference shows the resources of an action. Left out are the handler `list`, which deployments do not
+ * call, and what only properties need that the stacks do not set.
  */
 
 /** For each resource: a service, and the actions on that resource. `{name}` stands for the name of a resource. */
@@ -13,8 +14,6 @@ export type Handlers = {
   /** The property with the name, if a template gives one. Otherwise, CloudFormation makes the name up. */
   name?: string;
   needs: Needs;
-  /** What the handlers need only if a property is set, at any depth. */
-  ifSet?: Readonly<Record<string, Needs>>;
 };
 
 const own = (service: string, resource: string): string => `arn:aws:${service}:REGION:ACCOUNT:${resource}`;
@@ -35,12 +34,10 @@ const topic = own('sns', '{name}');
 const role = 'arn:aws:iam::ACCOUNT:role{path}{name}';
 const key = own('kms', 'key/ID');
 const zone = 'arn:aws:route53:::hostedzone/ID';
-const encryption = { [key]: 'kms CreateGrant Decrypt GenerateDataKey' };
 
 export const handlers: Readonly<Record<string, Handlers>> = {
   'AWS::ApiGatewayV2::Api': {
     needs: { 'arn:aws:apigateway:REGION::/apis': verbs, [api]: verbs, [tags]: tagging },
-    ifSet: { BodyS3Location: { 'arn:aws:s3:::BUCKET/KEY': 's3 GetObject' } },
   },
   'AWS::ApiGatewayV2::ApiMapping': { needs: { [`${domain}/apimappings`]: verbs } },
   'AWS::ApiGatewayV2::Authorizer': { needs: { [api]: verbs } },
@@ -53,7 +50,6 @@ export const handlers: Readonly<Record<string, Handlers>> = {
       'arn:aws:iam::ACCOUNT:role/aws-service-role/ops.apigateway.amazonaws.com/AWSServiceRoleForAPIGateway':
         'iam CreateServiceLinkedRole',
     },
-    ifSet: { MutualTlsAuthentication: { [domain]: 'apigateway AddCertificateToDomain RemoveCertificateFromDomain' } },
   },
   'AWS::ApiGatewayV2::Integration': { needs: { [api]: verbs } },
   'AWS::ApiGatewayV2::Route': { needs: { [api]: verbs } },
@@ -119,21 +115,12 @@ export const handlers: Readonly<Record<string, Handlers>> = {
         'cognito-idp AddCustomAttributes DeleteUserPool DescribeUserPool GetUserPoolMfaConfig ListTagsForResource ' +
         'SetUserPoolMfaConfig TagResource UntagResource UpdateUserPool',
     },
-    ifSet: {
-      EmailConfiguration: { 'arn:aws:iam::ACCOUNT:role/aws-service-role/SERVICE/ROLE': 'iam CreateServiceLinkedRole' },
-      KMSKeyID: { [key]: 'kms CreateGrant' },
-    },
   },
   'AWS::Cognito::UserPoolClient': {
     needs: {
       [pool]:
         'cognito-idp CreateUserPoolClient DeleteUserPoolClient DescribeUserPoolClient ListUserPoolClientSecrets ' +
         'UpdateUserPoolClient',
-    },
-    ifSet: {
-      AnalyticsConfiguration: {
-        'arn:aws:iam::ACCOUNT:role/aws-service-role/SERVICE/ROLE': 'iam CreateServiceLinkedRole',
-      },
     },
   },
   // The registry has no handlers.
@@ -160,12 +147,6 @@ export const handlers: Readonly<Record<string, Handlers>> = {
       '*': 'cloudwatch PutMetricData, application-autoscaling Describe*',
       [key]: 'kms DescribeKey',
     },
-    ifSet: {
-      KMSMasterKeyId: { [key]: 'kms CreateGrant Decrypt RevokeGrant' },
-      KinesisStreamSpecification: { '*': 'kinesis DescribeStream ListStreams PutRecords' },
-      ReadCapacityAutoScalingSettings: { '*': 'application-autoscaling PutScalingPolicy RegisterScalableTarget' },
-      WriteCapacityAutoScalingSettings: { '*': 'application-autoscaling PutScalingPolicy RegisterScalableTarget' },
-    },
   },
   // The registry has no handlers.
   'AWS::Events::Rule': {
@@ -178,10 +159,6 @@ export const handlers: Readonly<Record<string, Handlers>> = {
   },
   'AWS::IAM::Policy': {
     needs: { 'arn:aws:iam::ACCOUNT:role/{name}': 'iam DeleteRolePolicy GetRolePolicy PutRolePolicy' },
-    ifSet: {
-      Groups: { 'arn:aws:iam::ACCOUNT:group/{name}': 'iam DeleteGroupPolicy GetGroupPolicy PutGroupPolicy' },
-      Users: { 'arn:aws:iam::ACCOUNT:user/{name}': 'iam DeleteUserPolicy GetUserPolicy PutUserPolicy' },
-    },
   },
   // DeleteRolePermissionsBoundary is left out on purpose: it would free a role from its boundary.
   'AWS::IAM::Role': {
@@ -192,7 +169,6 @@ export const handlers: Readonly<Record<string, Handlers>> = {
         'PutRolePermissionsBoundary PutRolePolicy TagRole UntagRole UpdateAssumeRolePolicy UpdateRole ' +
         'UpdateRoleDescription',
     },
-    ifSet: { ManagedPolicyArns: { [role]: 'iam AttachRolePolicy DetachRolePolicy' } },
   },
   'AWS::KMS::Key': {
     needs: {
@@ -220,7 +196,6 @@ export const handlers: Readonly<Record<string, Handlers>> = {
         'lambda DeleteEventSourceMapping GetEventSourceMapping ListTags TagResource UntagResource ' +
         'UpdateEventSourceMapping',
     },
-    ifSet: { KmsKeyArn: encryption },
   },
   'AWS::Lambda::Function': {
     name: 'FunctionName',
@@ -232,16 +207,6 @@ export const handlers: Readonly<Record<string, Handlers>> = {
         'TagResource UntagResource UpdateFunctionCode UpdateFunctionConfiguration',
       'arn:aws:iam::ACCOUNT:role/{name}': 'iam PassRole',
       'arn:aws:s3:::cdk-hnb659fds-assets-ACCOUNT-REGION/KEY.zip': 's3 GetObject',
-    },
-    ifSet: {
-      CodeSigningConfigArn: { [own('lambda', 'code-signing-config:ID')]: 'lambda GetCodeSigningConfig' },
-      FileSystemConfigs: { '*': 'elasticfilesystem DescribeMountTargets' },
-      KmsKeyArn: encryption,
-      Layers: { [own('lambda', 'layer:NAME:1')]: 'lambda GetLayerVersion' },
-      S3ObjectVersion: { 'arn:aws:s3:::cdk-hnb659fds-assets-ACCOUNT-REGION/KEY.zip': 's3 GetObjectVersion' },
-      VpcConfig: {
-        '*': 'ec2 DescribeNetworkInterfaces DescribeSecurityGroups DescribeSubnets DescribeVpcs',
-      },
     },
   },
   'AWS::Lambda::Permission': { needs: { [fn]: 'lambda AddPermission GetPolicy RemovePermission' } },
@@ -261,7 +226,6 @@ export const handlers: Readonly<Record<string, Handlers>> = {
         'TagResource UntagResource',
       '*': 'logs CreateLogDelivery DescribeLogGroups DescribeResourcePolicies PutResourcePolicy',
     },
-    ifSet: { DataProtectionPolicy: { '*': 's3 REST.PUT.OBJECT, firehose TagDeliveryStream' } },
   },
   'AWS::Logs::MetricFilter': {
     needs: { [group]: 'logs DeleteMetricFilter DescribeMetricFilters PutMetricFilter' },
@@ -289,7 +253,6 @@ export const handlers: Readonly<Record<string, Handlers>> = {
         'ListTagsForResource PutDataProtectionPolicy SetTopicAttributes Subscribe TagResource UntagResource',
       '*': 'sns Unsubscribe',
     },
-    ifSet: { DeliveryStatusLogging: { 'arn:aws:iam::ACCOUNT:role/OF-SNS': 'iam GetRole PassRole' } },
   },
   'AWS::SNS::TopicPolicy': { needs: { [topic]: 'sns SetTopicAttributes' } },
   'AWS::SQS::Queue': {
