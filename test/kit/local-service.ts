@@ -2,10 +2,12 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { test as base } from 'vitest';
+import { test as base, expect } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import packageJson from '../../package.json' with { type: 'json' };
+import { parseJson } from '../../packages/client/json.ts';
 import { expectInContract } from './contract.ts';
+import type { PlantResponse } from './responses.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
@@ -104,16 +106,28 @@ export const temporaryFolder = async () => {
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 };
 
-/** Posts a body to createPlant, with a token, and checks that the response follows the contract. @returns the status */
-export const post = async (url: string, body: string, token: string): Promise<number> => {
-  const response = await fetch(url + operations.createPlant.path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token.trim()}`, 'content-type': 'application/json' },
-    body,
-  });
-  expectInContract(response.status, response.headers.get('content-type'), await response.text());
-  return response.status;
+/** Posts a body to createPlant of the service at `url`, and checks that the response follows the contract. */
+export const postPlant = async (
+  url: string,
+  body: string | Buffer<ArrayBuffer> | null,
+  headers: Record<string, string>,
+): Promise<PlantResponse> => {
+  const response = await fetch(url + operations.createPlant.path, { method: 'POST', headers, body });
+  const text = await response.text();
+  expectInContract(response.status, response.headers.get('content-type'), text);
+  expect(response.headers.get('apigw-requestid'), 'id of the request').toMatch(/./);
+  return { status: response.status, headers: Object.fromEntries(response.headers), body: parseJson(text) };
 };
+
+/** The headers of a request with JSON and a token. */
+export const jsonHeaders = (token: string) => ({
+  authorization: `Bearer ${token}`,
+  'content-type': 'application/json',
+});
+
+/** Posts a body to createPlant, with a token. @returns the status */
+export const post = async (url: string, body: string, token: string): Promise<number> =>
+  (await postPlant(url, body, jsonHeaders(token.trim()))).status;
 
 /** Creates a data folder. @returns its path, and functions that run services and commands with this folder */
 const makeHome = async () => {

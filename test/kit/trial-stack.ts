@@ -5,8 +5,6 @@ import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import path from 'node:path';
 import { inject } from 'vitest';
-import { operations } from '../../functions/generated/contract.ts';
-import { parseJson } from '../../packages/client/json.ts';
 import { httpApi } from '../../packages/emulator/gateway/api.ts';
 import { type AccessLogEntry, gateway } from '../../packages/emulator/gateway/server.ts';
 import { Functions, type Outcome } from '../../packages/emulator/lambda/functions.ts';
@@ -15,8 +13,7 @@ import { closeServer, listen } from '../../packages/emulator/servers.ts';
 import { makeCertificate } from '../../tools/start/issuer.ts';
 import { referencePage } from '../../tools/start/reference.ts';
 import { audience, claims, makeKey, type SigningKey, sign } from './access-tokens.ts';
-import { expectInContract } from './contract.ts';
-import { temporaryFolder } from './local-service.ts';
+import { jsonHeaders, postPlant, temporaryFolder } from './local-service.ts';
 import { storeEnvironment } from './plants-store.ts';
 import type { PlantResponse } from './responses.ts';
 import { seed } from './scale.ts';
@@ -149,17 +146,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   const url = `http://127.0.0.1:${await listen(keepingIdle(server), 0)}`;
   undo.push(() => closeServer(server));
   /** Sends `body` to createPlant, with `token` unless `headers` has another. Checks the response by the contract. */
-  const sendOnce: Send = async (body, headers = {}) => {
-    const own = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const response = await fetch(url + operations.createPlant.path, {
-      method: 'POST',
-      headers: { ...own, ...headers },
-      body,
-    });
-    const text = await response.text();
-    expectInContract(response.status, response.headers.get('content-type'), text);
-    return { status: response.status, headers: Object.fromEntries(response.headers), body: parseJson(text) };
-  };
+  const sendOnce: Send = (body, headers = {}) => postPlant(url, body, { ...jsonHeaders(token), ...headers });
 
   return {
     url,
