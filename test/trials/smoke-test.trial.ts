@@ -39,7 +39,7 @@ const startVersion = async (changes: Changes = {}) => {
   return { deploy, close };
 };
 
-// All tests deploy to the same store, one after another, as to an account.
+// All tests deploy to the same store, one after another.
 let store: PlantsStore;
 let good: Awaited<ReturnType<typeof startVersion>>;
 beforeAll(async () => {
