@@ -60,11 +60,11 @@ test('npm run journey passes even if the gateway refuses every seventh request',
     return response.end(JSON.stringify({ message }));
   });
   const API_URL = `http://127.0.0.1:${await startServer(server)}`;
-  const [, ...args] = packageJson.scripts.journey.split(' ');
+  const [, ...script] = packageJson.scripts.journey.split(' ');
+  const args = ['node_modules/vitest/vitest.mjs', ...script, '--reporter=default'];
   // Clear VITEST_REPORT, because the inner run must not overwrite the report of this run.
   const environment = { ...deployment, API_URL, VITEST_REPORT: '' };
-  const { code, stdout, stderr } = await run(process.execPath, ['node_modules/vitest/vitest.mjs', ...args], environment)
-    .ended;
+  const { code, stdout, stderr } = await run(process.execPath, args, environment).ended;
   expect(code, stdout + stderr).toBe(0);
   for (const file of globSync('test/**/*.journey.ts')) expect(stdout).toContain(file);
   expect(refused, 'requests refused').toBeGreaterThan(10);
