@@ -24,6 +24,9 @@ const contract: Edit = [
 `,
 ];
 
+/** A copy of infra/plants-table.ts, whose key fits the changed contract. */
+const fitting = 'fitting-table.ts';
+
 const never = new AbortController().signal;
 let copy: ProjectCopy;
 beforeAll(async () => {
@@ -52,10 +55,7 @@ test('the compiler names each place that must handle new fields, and the table u
   await apply(contract);
   const key = '              type: integer\n              format: int64\n';
   await apply(['schemas/openapi.yaml', key, '              type: string\n']);
-  await apply(
-    ['infra/plants-table.ts', '= AttributeType.NUMBER;', '= AttributeType.STRING;'],
-    'infra/fitting-table.ts',
-  );
+  await apply(['infra/plants-table.ts', '= AttributeType.NUMBER;', '= AttributeType.STRING;'], `infra/${fitting}`);
   const generated = await node('packages/contract/main.ts', 'schemas/openapi.yaml', 'functions/generated');
   expect(generated).toEqual({ code: 0, output: '' });
   const compiler = ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.plants.json', '--pretty', 'false'];
@@ -65,5 +65,5 @@ test('the compiler names each place that must handle new fields, and the table u
   const place = expect.stringMatching(/^functions\/plants\/plant-table\.ts\(/);
   expect(named).toEqual([place, place]);
   expect(errors).toContainEqual(expect.stringContaining('infra/plants-table.ts'));
-  expect(errors).not.toContainEqual(expect.stringContaining('infra/fitting-table.ts'));
+  expect(errors).not.toContainEqual(expect.stringContaining(fitting));
 });
