@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { type LogLevel, logLevels } from '../lambda/reports.ts';
 import { type FunctionSpec, functionArn, type Target } from '../served-stack.ts';
-import type { ServedTypes, Values } from './resource-types.ts';
+import type { ServedType, ServedTypes, Values } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
 import { readPolicies } from './roles.ts';
 import { namesIn, own } from './template.ts';
@@ -106,23 +106,22 @@ const readFunction = (
   };
 };
 
-/**
- * Reads the functions of a template. @param environment has variables to set, by the name of a function
- * @throws Error if the template has no function of such a name
- */
-export const readFunctions = (
-  resources: Resources,
-  assets: string,
-  environment: Record<string, Record<string, string>>,
-): FunctionSpec[] => {
-  const names = resources.ofType('AWS::Lambda::Function').map(functionName);
+/** Variables to set in place of the template's, by the name of a function. */
+type Environment = Record<string, Record<string, string>>;
+
+/** Reads the functions of a template. */
+export const readFunctions = (resources: Resources, assets: string, environment: Environment): FunctionSpec[] =>
+  resources.readAll(['AWS::Lambda::Function'], (fn) =>
+    readFunction(fn, resources, assets, own(environment, functionName(fn)) ?? {}),
+  );
+
+/** @throws Error if no function has a name in `environment` */
+export const checkNames = (resources: Resources, environment: Environment): void => {
+  const names = resources.stacks.flatMap((stack) => stack.ofType('AWS::Lambda::Function')).map(functionName);
   for (const name of Object.keys(environment)) {
     if (!names.includes(name))
       throw new Error(`The option environment names ${name}, but the functions of the stack are ${names.join(', ')}.`);
   }
-  return resources.readAll(['AWS::Lambda::Function'], (fn) =>
-    readFunction(fn, resources, assets, own(environment, functionName(fn)) ?? {}),
-  );
 };
 
 /**
@@ -189,12 +188,14 @@ export const targetFinder = (resources: Resources): FindTarget => {
 
   /** Finds what has an ARN. @throws Refusal of its `user` */
   const need = (user: Resource, arn: string, what: string) => {
-    const fn = resources.ofType('AWS::Lambda::Function').find((each) => arnOf(each) === arn);
-    const version = resources.ofType('AWS::Lambda::Version').find((each) => versionArn(each) === arn);
-    const alias = resources.ofType('AWS::Lambda::Alias').find((each) => aliasArn(each) === arn);
+    const inStacks = <T extends ServedType>(type: T, arnOf: (part: Resource<T>) => string) =>
+      resources.stacks.flatMap((stack) => stack.ofType(type)).find((each) => arnOf(each) === arn);
+    const fn = inStacks('AWS::Lambda::Function', arnOf);
+    const version = inStacks('AWS::Lambda::Version', versionArn);
+    const alias = inStacks('AWS::Lambda::Alias', aliasArn);
     const part = fn ?? version ?? alias;
     if (part === undefined) throw user.refuse(`the template has no ${what}`);
-    resources.mustServe(part);
+    part.mustBeServed();
     return { part, version: alias ? alias.text('FunctionVersion', '') : version ? onlyVersion : latest };
   };
 

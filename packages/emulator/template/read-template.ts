@@ -1,7 +1,7 @@
-import type { JwtIssuer, ServedStack } from '../served-stack.ts';
+import type { FunctionSpec, JwtIssuer, ServedStack, TableSpec } from '../served-stack.ts';
 import { readApi } from './api.ts';
 import type { Deployment } from './cloud-assembly.ts';
-import { aliasArn, functionName, readFunctions } from './functions.ts';
+import { aliasArn, checkNames, functionName, readFunctions } from './functions.ts';
 import { leaveOutAdvice } from './other-types.ts';
 import { type Resource, Resources } from './resources.ts';
 import { readTables, tableName, tableTypeNames } from './tables.ts';
@@ -37,26 +37,34 @@ export const readTemplate = (
   assets: string,
   { leaveOut = false, environment = {}, ...deployment }: ReadOptions & Deployment = {},
 ): ServedStack => {
-  const resources = new Resources(template, deployment);
-  // Tables come first, because functions that refer to a refused one are left out.
-  const tables = readTables(resources);
-  const functions = readFunctions(resources, assets, environment);
+  const [functions, tables]: [FunctionSpec[], TableSpec[]] = [[], []];
+  const read = (each: Resources): void => {
+    // Tables come first, because functions that refer to a refused one are left out.
+    tables.push(...readTables(each));
+    functions.push(...readFunctions(each, assets, environment));
+  };
+  const resources = new Resources(template, deployment, { from: new Map(), read });
+  read(resources);
   const api = readApi(resources, deployment.jwt);
+  checkNames(resources, environment);
   refuseDuplicates(resources);
   const { account, leftOut, withoutEffect } = resources;
   if (!leaveOut && leftOut.length > 0) throw resources.error(leaveOutAdvice);
-  return { account, api, functions, tables: [...tables, ...resources.importedTables], leftOut, withoutEffect };
+  return { account, api, functions, tables, leftOut, withoutEffect };
 };
 
 /**
- * Refuses resources with the same name, ARN or route: AWS would create only the first. AWS does not document whether
+ * Refuses resources with the same name, ARN or route: AWS would create only the first. Names that AWS would make up are
+ * logical ids here, so two stacks may have the same. AWS does not document whether
  * routes may differ only in the names of variables; they are refused, too, as only one would get requests here.
  */
 const refuseDuplicates = (resources: Resources): void => {
   const used = [
-    ...resources.readAll(['AWS::Lambda::Function'], (fn) => ({ of: fn, what: `function name, ${functionName(fn)}` })),
-    ...resources.readAll(['AWS::Lambda::Alias'], (alias) => ({ of: alias, what: `ARN, ${aliasArn(alias)}` })),
-    ...resources.readAll(tableTypeNames, (table) => ({ of: table, what: `table name, ${tableName(table)}` })),
+    ...resources.stacks.flatMap((stack) => [
+      ...stack.readAll(['AWS::Lambda::Function'], (fn) => ({ of: fn, what: `function name, ${functionName(fn)}` })),
+      ...stack.readAll(['AWS::Lambda::Alias'], (alias) => ({ of: alias, what: `ARN, ${aliasArn(alias)}` })),
+      ...stack.readAll(tableTypeNames, (table) => ({ of: table, what: `table name, ${tableName(table)}` })),
+    ]),
     ...resources.readAll(['AWS::ApiGatewayV2::Route'], (each) => ({ of: each, what: `route, ${routePattern(each)}` })),
   ];
   for (const [what, [first, second]] of Map.groupBy(used, (each) => each.what)) {

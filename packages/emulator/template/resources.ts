@@ -1,9 +1,9 @@
-import { type Account, defaultAccount, type LeftOut, type TableSpec } from '../served-stack.ts';
+import { type Account, defaultAccount, type LeftOut } from '../served-stack.ts';
 import type { Deployment, OtherStack } from './cloud-assembly.ts';
 import { hasNoEffect, invokedBy, providersOf, refusedTypes, unknownType } from './other-types.ts';
 import { makeLookUp } from './references.ts';
 import { type Properties as PropertyLists, type ReadProperty, type ServedType, served } from './resource-types.ts';
-import { readTables, tableTypes } from './tables.ts';
+import { tableTypes } from './tables.ts';
 import {
   evaluate,
   evaluateKnown,
@@ -20,15 +20,16 @@ import {
   UnknownValue,
 } from './template.ts';
 
+/** The stacks from which others import values. `read` reads the functions and tables of such a stack. */
+type Imports = { from: Map<OtherStack, Resources>; read: (resources: Resources) => void };
+
 /** The resources of a template: those that the emulator serves, and the reasons why it leaves out others. */
 export class Resources {
   readonly account: Account;
   readonly scope: Scope;
   /** The names of the resources that have no effect here, such as Logs (AWS::Logs::LogGroup). */
   readonly withoutEffect: string[] = [];
-  /** The tables of the stacks from which this one imports values. */
-  readonly importedTables: TableSpec[] = [];
-  readonly #imported = new Map<OtherStack, Resources>();
+  readonly #imports: Imports;
   readonly #resources: Resource[] = [];
   /** The refusals of resources, by their logical ids. */
   readonly #refusals = new Map<string, Refusal>();
@@ -36,7 +37,8 @@ export class Resources {
   readonly #leftOut = new Map<string, string>();
   readonly #messages = new Set<string>();
 
-  constructor(template: Template, deployment: Deployment) {
+  constructor(template: Template, deployment: Deployment, imports: Imports) {
+    this.#imports = imports;
     if (template.Transform !== undefined) {
       throw new Error(
         `The template has the Transform ${JSON.stringify(template.Transform)}, which only CloudFormation can apply. Serve the transformed template.`,
@@ -74,6 +76,11 @@ export class Resources {
     // What refers to a table needs it: the store would not find one that is left out.
     if (found && found.type in tableTypes) this.mustServe(found);
     return found;
+  }
+
+  /** This stack, and those from which it imports values. */
+  get stacks(): Resources[] {
+    return [this, ...this.#imports.from.values()];
   }
 
   /** All resources of some types, including those that are left out. */
@@ -122,13 +129,16 @@ export class Resources {
     this.#list(`${part} of ${named(refusal.resource)}`, reason, refusal);
   }
 
-  #importValue(name: string, place: Place, { others = [], jwt }: Deployment): unknown {
-    for (const other of others) {
+  #importValue(name: string, place: Place, deployment: Deployment): unknown {
+    const { from, read } = this.#imports;
+    for (const other of deployment.others ?? []) {
       const exported = Object.values(other.template.Outputs ?? {}).find(({ Export }) => Export?.Name === name);
       if (exported === undefined) continue;
-      const resources = this.#imported.get(other) ?? new Resources(other.template, { ...other, jwt });
-      if (!this.#imported.has(other)) this.importedTables.push(...readTables(resources));
-      this.#imported.set(other, resources);
+      const resources = from.get(other) ?? new Resources(other.template, { ...deployment, ...other }, this.#imports);
+      if (!from.has(other)) {
+        from.set(other, resources);
+        read(resources);
+      }
       return evaluateKnown(exported.Value, place, resources.scope);
     }
     throw new UnknownValue(place, `imports ${name}, which no stack of the same folder exports`, name);
@@ -211,6 +221,11 @@ export class Resource<T extends ServedType = ServedType> {
 
   get account(): Account {
     return this.#resources.account;
+  }
+
+  /** @throws Refusal if the resource is left out */
+  mustBeServed(): void {
+    this.#resources.mustServe(this);
   }
 
   /**

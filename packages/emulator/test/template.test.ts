@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { functionArn, type JwtIssuer, tableArn } from '../served-stack.ts';
 import { typesWithoutEffect } from '../template/other-types.ts';
-import { readTemplate } from '../template/read-template.ts';
+import { type ReadOptions, readTemplate } from '../template/read-template.ts';
 import { served } from '../template/resource-types.ts';
 import { namesIn } from '../template/template.ts';
 import { assetHash, type ChangedResource, ordersTemplate } from './kit/orders-template.ts';
-import { account, arnOf, hash, key, number, range, resource, route, stage, text } from './kit/template-parts.ts';
+import { account, arnOf, hash, key, number, range, resource, role, route, stage, text } from './kit/template-parts.ts';
 
 const read = (change?: (resources: Record<string, ChangedResource>) => void) =>
   readTemplate(ordersTemplate(change), '/assets', { account });
@@ -160,6 +160,54 @@ describe('readTemplate', () => {
   ])('refuses a stack that imports %j if the properties of the table are %j', (value, properties, message) => {
     const others = [exporting(value, properties)];
     expect(() => readTemplate(importing, '/assets', { account, nameOnAws: 'Shop-1', others })).toThrow(message);
+  });
+
+  describe('a route to a function of another stack', () => {
+    const codeStack = (properties: object = {}, logicalId = 'Hello') => {
+      const hello = resource('AWS::Lambda::Function', {
+        Code: { S3Key: `${assetHash('d')}.zip` },
+        Handler: 'index.handler',
+        Role: arnOf('HelloRole'),
+        Runtime: 'nodejs24.x',
+        ...properties,
+      });
+      const Resources = { [logicalId]: hello, HelloRole: role({}) };
+      const Outputs = { Hello: { Value: arnOf(logicalId), Export: { Name: 'Code:Hello' } } };
+      return { template: { Resources, Outputs }, account, nameOnAws: 'Code' };
+    };
+    const hello = { 'Fn::ImportValue': 'Code:Hello' };
+    const routed = ordersTemplate(({ ShopIntegration, ShopPermission }) => {
+      Object.assign(ShopIntegration?.Properties ?? {}, { IntegrationUri: hello });
+      Object.assign(ShopPermission?.Properties ?? {}, { FunctionName: hello });
+    });
+    const read = (other: ReturnType<typeof codeStack>, options: ReadOptions = {}) =>
+      readTemplate(routed, '/assets', { account, others: [other], ...options });
+
+    test('invokes that function, which has its role and its code', () => {
+      const { api, functions } = read(codeStack(), { environment: { Hello: { NAME: 'Ann' } } });
+      const target = { functionName: 'Hello', arn: functionArn(account, 'Hello'), version: '$LATEST' };
+      expect(api.routes[0]).toMatchObject({ target });
+      const folder = `/assets/asset.${assetHash('d')}`;
+      expect(functions.at(-1)).toMatchObject({
+        name: 'Hello',
+        folder,
+        roleName: 'HelloRole',
+        environment: { NAME: 'Ann' },
+      });
+    });
+
+    test('is refused or left out if that function cannot run here', () => {
+      const python = codeStack({ Runtime: 'python3.13' });
+      const reason = 'Hello (AWS::Lambda::Function) cannot be served here: its Runtime "python3.13" is not supported';
+      expect(() => read(python)).toThrow(reason);
+      const { api, functions } = read(python, { leaveOut: true });
+      expect(api.routes[0]?.leftOut).toContain(reason);
+      expect(functions.map(({ name }) => name)).toEqual(['Shop', 'the-guard']);
+    });
+
+    test('is refused if both stacks have a function of the same name', () => {
+      expect(() => read(codeStack({}, 'Shop'))).toThrow('Shop has the same function name, Shop');
+    });
   });
 
   test('replaces variables of a function by those in the option environment, which may be unknown in the template', () => {
