@@ -9,13 +9,16 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parseJson } from '../../../packages/client/json.ts';
 import {
   bodyOf,
+  type Content,
   differentFrom,
   newId,
   optionsFor,
   otherContent,
   responseTo,
+  tableKey,
   withText,
 } from '../../../test/kit/example.ts';
+import { createPlantRoute } from '../../../test/kit/gateway-events.ts';
 import {
   type LocalService,
   post,
@@ -23,9 +26,11 @@ import {
   run,
   startLocalService,
   temporaryFolder,
+  test as withHome,
 } from '../../../test/kit/local-service.ts';
 import { startServer } from '../../../test/kit/servers.ts';
-import { isUnavailable, retryWhile } from '../../../test/kit/waiting.ts';
+import { isUnavailable, retryWhile, until } from '../../../test/kit/waiting.ts';
+import { exampleRequest, readContract } from '../../start/contract.ts';
 import { fetchToken, readSession, writeSession } from '../../start/session.ts';
 
 let home: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -68,6 +73,18 @@ test('the local service accepts a stored plant again, and rejects a different pl
   for (const each of [fields, reversed, differentFrom(fields)]) statuses.push(await send(bodyOf(id, each)));
   expect(statuses).toEqual([200, 200, 409]);
 });
+
+withHome(
+  'the command that npm start prints stores a plant, and the output then has a line for it',
+  async ({ home }) => {
+    const { body = '' } = exampleRequest(await readContract()) ?? {};
+    const id = String((parseJson(body) as Content)[tableKey.name]);
+    const [, status, response = ''] = /^(\d+) (.*)\n$/.exec(await home.paste(service)) ?? [];
+    expect([status, parseJson(response)]).toMatchObject(['200', responseTo(id)]);
+    const line = new RegExp(`^\\d\\d:\\d\\d:\\d\\d ${createPlantRoute} 200 \\d+ ms \\S+$`, 'm');
+    await until(() => line.test(service.output()));
+  },
+);
 
 test('npm run plant creates a plant at the local service', async () => {
   const id = newId();
