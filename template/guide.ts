@@ -13,6 +13,7 @@ import { type ProjectCopy, startIn } from '../tools/release/project-copy.ts';
 import { messageOf } from '../tools/start/terminal.ts';
 import { reasonToSkip } from './contract.ts';
 import { applyBlock, isWithinTarget, priceOf, readBlocks, sentenceOf } from './guide/blocks.ts';
+import { optionsFor } from './left-out.ts';
 
 const command = new Command('npm run guide --')
   .description('Follows documents, one after the other, in a copy of the project. Takes some minutes.')
@@ -23,28 +24,11 @@ const command = new Command('npm run guide --')
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 
-/** Tests that do not run on the copy with the guide's changes, because these changes do not affect what they test. */
-const unaffected = [
-  'packages/{contract,emulator}/**',
-  'packages/client/test/{call,sending}.test.ts',
-  'tools/test/{cli,release,start/watch}/**',
-  'tools/test/start/{issuer,reasons,request-log,session,start,terminal}.test.ts',
-  'test/functions/{auth,http,plants}/**',
-  'test/functions/outside-check*',
-  'test/infra/{promises,token-issuer,version-role}.test.ts',
-  'test/plants/**',
-  'test/functions/create-plant*',
-  '**/*.fuzz.ts',
-];
-
-const browser = ['npx', 'vitest', 'run', '--config', 'tools/test/browser/vitest.config.ts'] as const;
-
 const checks: [string, ...string[]][] = [
-  ['npm', 'run', 'lint'],
+  ['npx', 'biome', 'ci', '--error-on-warnings', 'functions', 'infra', 'test'],
   ['npm', 'run', 'typecheck', '--', '--singleThreaded'],
   ['npx', 'cdk', 'synth', '--quiet', '--no-validation', '-c', 'stage=prod', '-c', 'alarmEmail=none'],
-  ['npm', 'test', '--', '--maxWorkers=1', ...unaffected.flatMap((files) => ['--exclude', files])],
-  [...browser, '--testNamePattern', 'every operation|, for '],
+  ['npm', 'test', '--', '--maxWorkers=1', ...optionsFor('guide')],
 ];
 
 const guides: string[] = command.processedArgs[0];

@@ -9,6 +9,7 @@ import path from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { commitAll, git } from '../../test/kit/git.ts';
 import { run, temporaryFolder } from '../../test/kit/local-service.ts';
+import { refuseCollisions } from '../rename/collisions.ts';
 import { renamedPath, renamedSource } from '../rename/files.ts';
 import { readNoun } from '../rename/noun.ts';
 
@@ -96,6 +97,17 @@ test('the longest noun makes no file name and no Cognito domain that is too long
   const renamed = renamedSource({ file, source: await readFile(file, 'utf8') }, noun);
   const [, prefix = ''] = /domainPrefix: `([^`$]+)\$\{stackUuid\}`/.exec(renamed) ?? [];
   expect(`${prefix}${randomUUID()}`.length).toBeLessThanOrEqual(63);
+});
+
+test("the code of this project has no name in the way of README's noun", async () => {
+  const { stdout } = await run('git', ['ls-files', '*.ts', '*.json']).ended;
+  const files = stdout.trim().split('\n');
+  const read = async (file: string) => ({ file, source: await readFile(file, 'utf8') });
+  const sources = await Promise.all(
+    files.filter((file) => !/^(?:packages\/(?:contract|emulator)|template)\//.test(file)).map(read),
+  );
+  expect(await readFile('README.md', 'utf8')).toContain('npm run rename -- order');
+  expect(() => refuseCollisions(sources, readNoun('order'))).not.toThrow();
 });
 
 test('nothing outside this folder imports it, because a renamed project does not have it', () => {

@@ -1,0 +1,54 @@
+/**
+ * The test files that template/run and `npm run guide` leave out in their copies of the project, because no line of
+ * them can turn red by what the copy changes. Files about the contract, its example, generated code, the stack or the
+ * functions stay, and so does every file that is not listed. A whole `npm test` passes in these copies, too.
+ *
+ * `node template/left-out.ts contract` prints Vitest's options.
+ */
+import { globSync } from 'node:fs';
+
+/** These know neither the contract nor the stack, or make both themselves. */
+const unaffected = [
+  'packages/{contract,emulator}/**',
+  'packages/client/test/sending.test.ts',
+  'tools/test/cli/{npm-command,stack-trace}.test.ts',
+  'tools/test/release/{diff/access,diff/verdict,project-copy,prove,version}.test.ts',
+  'tools/test/start/{issuer,request-log,terminal}.test.ts',
+  'tools/test/start/watch/**',
+  '**/*.fuzz.ts',
+];
+
+const leftOut = {
+  /**
+   * With another name and other data. The end-to-end tests take most time: create-plant.lambda.test.ts has the rows of
+   * service.e2e.ts, and the smoke test is the one trial whose data is written by hand.
+   */
+  contract: [
+    ...unaffected,
+    '**/*.e2e.ts',
+    '**/!(smoke-test).trial.ts',
+    'test/infra/{promises,version-role}.test.ts',
+    'test/{package-lock,workflows}.test.ts',
+  ],
+  /** With an operation and a queue, which change neither createPlant nor its data. */
+  guide: [
+    ...unaffected,
+    '**/*.{e2e,trial}.ts',
+    'packages/client/test/call.test.ts',
+    'test/functions/create-plant.lambda.test.ts',
+    'test/functions/plants/**',
+    'test/plants/**',
+    'tools/test/cli/!(operation-options).test.ts',
+    'tools/test/release/diff/loss.test.ts',
+    'tools/test/start/{session,start}.test.ts',
+  ],
+};
+
+/** Vitest's options that leave out these files. @throws Error if a pattern matches no file, because it has moved */
+export const optionsFor = (copy: keyof typeof leftOut): string[] =>
+  leftOut[copy].map((files) => {
+    if (globSync(files, { exclude: ['**/node_modules/**'] }).length === 0) throw new Error(`No file is ${files}.`);
+    return `--exclude=${files}`;
+  });
+
+if (import.meta.main) console.log(optionsFor('contract').join('\n'));
