@@ -66,7 +66,7 @@ const bundleAsDocumented = (folder: string): Bundle[] => {
   const stack = new Stack(app, 'Bench');
   for (const [id, { entry, bundling }] of Object.entries(handlers)) {
     new NodejsFunction(stack, id, {
-      entry: path.join(root, 'bench', entry),
+      entry: path.join(import.meta.dirname, entry),
       projectRoot: root,
       depsLockFilePath: path.join(root, 'package-lock.json'),
       runtime: Runtime.NODEJS_24_X,
@@ -83,7 +83,7 @@ const bundleAsDocumented = (folder: string): Bundle[] => {
 /** Bundles a handler with the same options, and the same stubs for unused modules, as the service's functions. */
 const bundleAsOurs = (folder: string, name: string, entry: string): Bundle => {
   const file = path.join(folder, `${path.basename(entry, '.lambda.ts')}.cjs`);
-  writeFileSync(file, bundled(path.join('../bench', entry)));
+  writeFileSync(file, bundled(path.join('../template/bench', entry)));
   return measured(name, file);
 };
 
