@@ -58,7 +58,7 @@ export const makeBundles = (folder: string): { own: Bundle[]; others: Bundle[] }
     const entry = handlers[bundle.name]?.entry ?? '';
     return [bundle, bundleAsOurs(folder, `${bundle.name}${asOurs}`, entry)];
   });
-  return { own, others: [...inTwoWays, bundleAsOurs(folder, 'floor', 'floor.lambda.ts')] };
+  return { own, others: inTwoWays };
 };
 
 const bundleAsDocumented = (folder: string): Bundle[] => {

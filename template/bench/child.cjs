@@ -24,16 +24,9 @@ const invoke = async (handler) => {
   if (response.statusCode !== 200 && response.isAuthorized !== true) throw new Error(JSON.stringify(response));
 };
 
-/** Calls the handler `count` times, with up to `width` calls in progress at a time. */
-const invokeMany = async (handler, count, width) => {
-  let left = count;
-  const client = async () => {
-    while (left > 0) {
-      left -= 1;
-      await invoke(handler);
-    }
-  };
-  await Promise.all(Array.from({ length: width }, client));
+/** Calls the handler `count` times, one after the other. */
+const invokeMany = async (handler, count) => {
+  for (let done = 0; done < count; done += 1) await invoke(handler);
 };
 
 const tasks = {
@@ -81,30 +74,20 @@ const tasks = {
     await invoke(handler);
     return { ...times, end: now() };
   },
-  /**
-   * The task `warm`: measures the milliseconds of CPU time per request, with one request at a time, and then the number
-   * of requests per second, with 50 at a time.
-   */
+  /** The task `warm`: measures the milliseconds of CPU time per request, with one request at a time. */
   warm: async () => {
     const { handler } = await load();
     // Warm up with 2,000 requests: V8's compilers use much CPU time during the first 1,000, and little afterwards.
-    await invokeMany(handler, 2_000, 1);
+    await invokeMany(handler, 2_000);
     const cpu = [];
-    const rates = [];
     for (let batch = 0; batch < 6; batch += 1) {
       const before = process.cpuUsage();
-      await invokeMany(handler, 150, 1);
+      await invokeMany(handler, 150);
       const { user, system } = process.cpuUsage(before);
       cpu.push((user + system) / 1_000 / 150);
     }
-    await invokeMany(handler, 200, 50);
-    for (let batch = 0; batch < 5; batch += 1) {
-      const started = performance.now();
-      await invokeMany(handler, 300, 50);
-      rates.push(300 / ((performance.now() - started) / 1_000));
-    }
-    // Return the best batch's figures: if another batch is slower, the cause is mostly the machine, not the code.
-    return { warm: Math.min(...cpu), throughput: Math.max(...rates) };
+    // Return the best batch's figure: if another batch is slower, the cause is mostly the machine, not the code.
+    return { warm: Math.min(...cpu) };
   },
 };
 
