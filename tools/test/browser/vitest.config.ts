@@ -6,5 +6,11 @@ import { defineConfig } from 'vitest/config';
 import { options } from '../../../vitest.config.ts';
 
 export default defineConfig({
-  test: { ...options, include: ['tools/test/browser/*.browser.ts'], setupFiles: [] },
+  test: {
+    ...options,
+    include: ['tools/test/browser/*.browser.ts'],
+    setupFiles: [],
+    // By default, Vitest waits for a second, which a response on a busy machine may take.
+    expect: { poll: { timeout: options.testTimeout } },
+  },
 });
