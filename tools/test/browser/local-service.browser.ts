@@ -325,8 +325,6 @@ const faultsOf = async (): Promise<[rule: string, elements: string[]][]> => {
 
 test.each([
   ['a desktop', desktop, 'light', 'rgb(255, 255, 255)'],
-  ['a phone', phone, 'light', 'rgb(255, 255, 255)'],
-  ['a desktop in dark mode', desktop, 'dark', 'rgb(22, 25, 29)'],
   ['a phone in dark mode', phone, 'dark', 'rgb(22, 25, 29)'],
 ] as const)(
   'the reference page, on %s, shows the response in view, beside the request if wide, and has no accessibility problem',
