@@ -43,7 +43,7 @@ export const readTemplate = (
     tables.push(...readTables(each));
     functions.push(...readFunctions(each, assets, environment));
   };
-  const resources = new Resources(template, deployment, { from: new Map(), read });
+  const resources = new Resources(template, deployment, read);
   read(resources);
   const api = readApi(resources, deployment.jwt);
   checkNames(resources, environment);

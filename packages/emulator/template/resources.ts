@@ -20,16 +20,15 @@ import {
   UnknownValue,
 } from './template.ts';
 
-/** The stacks from which others import values. `read` reads the functions and tables of such a stack. */
-type Imports = { from: Map<OtherStack, Resources>; read: (resources: Resources) => void };
-
 /** The resources of a template: those that the emulator serves, and the reasons why it leaves out others. */
 export class Resources {
   readonly account: Account;
   readonly scope: Scope;
   /** The names of the resources that have no effect here, such as Logs (AWS::Logs::LogGroup). */
   readonly withoutEffect: string[] = [];
-  readonly #imports: Imports;
+  /** The stack to serve: this one, or the one that imports values from it. */
+  readonly #root: Resources;
+  readonly #imported = new Map<OtherStack, Resources>();
   readonly #resources: Resource[] = [];
   /** The refusals of resources, by their logical ids. */
   readonly #refusals = new Map<string, Refusal>();
@@ -37,8 +36,9 @@ export class Resources {
   readonly #leftOut = new Map<string, string>();
   readonly #messages = new Set<string>();
 
-  constructor(template: Template, deployment: Deployment, imports: Imports) {
-    this.#imports = imports;
+  /** @param onImport is called with each stack from which values are imported, before they are used */
+  constructor(template: Template, deployment: Deployment, onImport: (from: Resources) => void, importer?: Resources) {
+    this.#root = importer ? importer.#root : this;
     if (template.Transform !== undefined) {
       throw new Error(
         `The template has the Transform ${JSON.stringify(template.Transform)}, which only CloudFormation can apply. Serve the transformed template.`,
@@ -49,7 +49,7 @@ export class Resources {
       lookUp: makeLookUp(template, deployment, this),
       conditions: template.Conditions ?? {},
       mappings: template.Mappings,
-      importValue: (name, place) => this.#importValue(name, place, deployment),
+      importValue: (name, place) => this.#importValue(name, place, deployment, onImport),
       makeUp: (unknown) => {
         const { path, madeUp, reason } = unknown;
         this.leaveOutPart(path, `${reason.replace(`its ${path}`, 'it')}, so its value is made up`, unknown);
@@ -80,7 +80,7 @@ export class Resources {
 
   /** This stack, and those from which it imports values. */
   get stacks(): Resources[] {
-    return [this, ...this.#imports.from.values()];
+    return [this, ...this.#imported.values()];
   }
 
   /** All resources of some types, including those that are left out. */
@@ -126,18 +126,19 @@ export class Resources {
 
   /** Leaves out a part of a resource, and serves the rest of it. */
   leaveOutPart(part: string, reason: string, refusal: Refusal): void {
-    this.#list(`${part} of ${named(refusal.resource)}`, reason, refusal);
+    this.#root.#list(`${part} of ${named(refusal.resource)}`, reason, refusal);
   }
 
-  #importValue(name: string, place: Place, deployment: Deployment): unknown {
-    const { from, read } = this.#imports;
+  #importValue(name: string, place: Place, deployment: Deployment, onImport: (from: Resources) => void): unknown {
+    const imported = this.#root.#imported;
     for (const other of deployment.others ?? []) {
       const exported = Object.values(other.template.Outputs ?? {}).find(({ Export }) => Export?.Name === name);
       if (exported === undefined) continue;
-      const resources = from.get(other) ?? new Resources(other.template, { ...deployment, ...other }, this.#imports);
-      if (!from.has(other)) {
-        from.set(other, resources);
-        read(resources);
+      const resources =
+        imported.get(other) ?? new Resources(other.template, { ...deployment, ...other }, onImport, this);
+      if (!imported.has(other)) {
+        imported.set(other, resources);
+        onImport(resources);
       }
       return evaluateKnown(exported.Value, place, resources.scope);
     }

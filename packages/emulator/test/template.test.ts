@@ -205,6 +205,13 @@ describe('readTemplate', () => {
       expect(functions.map(({ name }) => name)).toEqual(['Shop', 'the-guard']);
     });
 
+    test('is refused or left out if a variable of that function is unknown here', () => {
+      const other = codeStack({ Environment: { Variables: { QUEUE: { 'Fn::ImportValue': 'Elsewhere' } } } });
+      expect(() => read(other)).toThrow('Hello (AWS::Lambda::Function) cannot be served here: its Environment.');
+      const resource = 'Environment.Variables.QUEUE of Hello (AWS::Lambda::Function)';
+      expect(read(other, { leaveOut: true }).leftOut).toEqual([{ resource, reason: expect.any(String) }]);
+    });
+
     test('is refused if both stacks have a function of the same name', () => {
       expect(() => read(codeStack({}, 'Shop'))).toThrow('Shop has the same function name, Shop');
     });
