@@ -1,3 +1,5 @@
+/** Tests what `npx cdk` makes of the CDK apps: infra/app.ts, and the recipes in docs/operate/. */
+import { readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -5,8 +7,9 @@ import cdkJson from '../../cdk.json' with { type: 'json' };
 import { featureFlags } from '../kit/feature-flags.ts';
 import { run, temporaryFolder } from '../kit/local-service.ts';
 import { combinations, externalIssuer, kinds } from '../kit/stacks.ts';
+import { propertiesOf, resolve, type Template, withoutHashes } from '../kit/template.ts';
 
-/** Runs the CDK app as `npx cdk` does. @returns its exit code and the lines it printed */
+/** Runs a CDK app as `npx cdk` does. @returns its exit code and the lines it printed */
 const runApp = async (environment: Record<string, string>, command = cdkJson.app) => {
   // With this umask, other users could change whatever the app does not protect.
   const { code, stdout, stderr } = await run('sh', ['-c', `umask 000; ${command}`], environment).ended;
@@ -17,12 +20,11 @@ const runApp = async (environment: Record<string, string>, command = cdkJson.app
  * Synthesizes a stack as `npx cdk synth` does, but without the settings in cdk.json, and without the check of the
  * template against CloudFormation's rules, which takes two thirds of the time of a synthesis.
  */
-const synthesize = async (context: Record<string, unknown>, NODE_OPTIONS = '') => {
+const synthesize = async (context: Record<string, unknown>, { command = cdkJson.app, NODE_OPTIONS = '' } = {}) => {
   const { folder, remove } = await temporaryFolder();
   onTestFinished(remove);
   const CDK_CONTEXT_JSON = JSON.stringify({ ...featureFlags, ...context });
-  const environment = { CDK_OUTDIR: folder, CDK_CONTEXT_JSON, CDK_VALIDATION: 'false', NODE_OPTIONS };
-  return { ...(await runApp(environment)), folder };
+  return runApp({ CDK_OUTDIR: folder, CDK_CONTEXT_JSON, CDK_VALIDATION: 'false', NODE_OPTIONS }, command);
 };
 
 type Acknowledged = { cdk_nag?: { rules_to_suppress: { id: string; reason: string }[] } };
@@ -68,22 +70,49 @@ const findings = ({ stage, issuer, mail, tracing }: (typeof combinations)[number
   ...(mail === 'sent' ? ['Serverless-SNSRedrivePolicy of AWS::SNS::Subscription'] : []),
 ];
 
+/** Finds a recipe's command in a document. @returns the command, its app's file, and the keys of its settings */
+const readRecipe = (document: string) => {
+  const [, command = '', app = '', options = ''] =
+    /npx cdk deploy --app '(npx node (\S+))'((?:\\\n|.)*)/.exec(readFileSync(document, 'utf8')) ?? [];
+  return { command, app, keys: [...options.matchAll(/-c (\w+)=/g)].map(([, key = '']) => key) };
+};
+
+const certificate = (id: string): string => `arn:aws:acm:us-east-1:123456789012:certificate/${id}`;
+const edge = {
+  origin: 'origin.example.com',
+  domainName: 'api.example.com',
+  certificateArn: certificate('server'),
+  clientCertificateArn: certificate('client'),
+};
+const backup = { table: 'PlantStore-Table1', region: 'eu-central-1', copyRegion: 'eu-west-1' };
+
+/** The recipes, each with its document and the settings that it needs. */
+const recipes = {
+  edge: { ...readRecipe('docs/operate/limits.md'), document: 'docs/operate/limits.md', context: edge },
+  backup: { ...readRecipe('docs/operate/backup.md'), document: 'docs/operate/backup.md', context: backup },
+};
+
+let outcome: Awaited<ReturnType<typeof runApp>>;
+let folderOf: (what: string) => string;
+beforeAll(async () => {
+  const { folder, remove } = await temporaryFolder();
+  folderOf = (what) => path.join(folder, what);
+  const all = [
+    ...combinations.map(({ what, context }) => ({ what, context, app: 'infra/app.ts' })),
+    { what: 'github', context: { github: 'acme@12/plants@34' }, app: 'infra/app.ts' },
+    ...Object.entries(recipes).map(([what, { app, context }]) => ({ what, context, app })),
+  ];
+  const RUNS = JSON.stringify(all.map((each) => ({ ...each, folder: folderOf(each.what) })));
+  const command = cdkJson.app.replace('infra/app.ts', 'test/kit/synthesize-runs.ts');
+  outcome = await runApp({ RUNS, CDK_VALIDATION: 'true' }, command);
+  return remove;
+});
+
+test('every kind of stack, the stack for GitHub and each recipe break no rule of CloudFormation, and have only acknowledged findings of cdk-nag', () => {
+  expect(outcome).toEqual({ code: 0, said: [] });
+});
+
 describe('the CDK app', () => {
-  let outcome: Awaited<ReturnType<typeof runApp>>;
-  let folderOf: (what: string) => string;
-  beforeAll(async () => {
-    const { folder, remove } = await temporaryFolder();
-    folderOf = (what) => path.join(folder, what);
-    const RUNS = JSON.stringify(combinations.map((each) => ({ ...each, folder: folderOf(each.what) })));
-    const command = cdkJson.app.replace('infra/app.ts', 'test/kit/synthesize-runs.ts');
-    outcome = await runApp({ RUNS, CDK_VALIDATION: 'true' }, command);
-    return remove;
-  });
-
-  test('synthesizes every kind of stack without breaking a rule of CloudFormation, and with only acknowledged cdk-nag findings', () => {
-    expect(outcome).toEqual({ code: 0, said: [] });
-  });
-
   test.each(combinations)('has only the expected cdk-nag findings and only files of this user: $what', async (run) => {
     const name = run.stage === 'prod' ? 'PlantStore' : `PlantStore-${run.stage}`;
     const template = await readFile(path.join(folderOf(run.what), `${name}.template.json`), 'utf8');
@@ -94,15 +123,14 @@ describe('the CDK app', () => {
 
   test('fails if either of the two cdk-nag packs has a finding that is not acknowledged', async () => {
     const naive = new URL('../kit/naive-resources.ts', import.meta.url);
-    const { code, said } = await synthesize(kinds.devWithIssuer, `--import ${naive}`);
+    const { code, said } = await synthesize(kinds.devWithIssuer, { NODE_OPTIONS: `--import ${naive}` });
     expect(code).not.toBe(0);
     expect(said.join('\n')).toMatch(/NaiveBucket.*AwsSolutions-S10/s);
     expect(said.join('\n')).toMatch(/NaiveFunction.*Serverless-LambdaTracing/s);
   });
 
-  test('synthesizes only the stack for GitHub, which lets workflows deploy, if the context has the key github', async () => {
-    const { code, said, folder } = await synthesize({ github: 'acme@12/plants@34' });
-    expect([code, said]).toEqual([0, []]);
+  test('makes only the stack for GitHub, which lets workflows deploy, if the context has the key github', async () => {
+    const folder = folderOf('github');
     const templates = (await readdir(folder)).filter((name) => name.endsWith('.template.json'));
     expect(templates).toEqual(['PlantStoreGitHub.template.json']);
     const template = await readFile(path.join(folder, 'PlantStoreGitHub.template.json'), 'utf8');
@@ -124,3 +152,61 @@ describe('the CDK app', () => {
     expect(stdout).toBe('own infra/app.ts\n');
   });
 });
+
+const templateOf = (recipe: keyof typeof recipes, stack: string): Template =>
+  withoutHashes(JSON.parse(readFileSync(path.join(folderOf(recipe), `${stack}.template.json`), 'utf8')));
+
+test('the recipe for AWS WAF allows each token and each IP address fewer requests than the throttle of the API allows in total', () => {
+  const template = templateOf('edge', 'PlantStore-Edge');
+  const [id, acl] = Object.entries(propertiesOf('AWS::WAFv2::WebACL', template))[0] ?? [];
+  const counted = (statement: object) => ({
+    Action: { Block: { CustomResponse: { ResponseCode: 429 } } },
+    Statement: { RateBasedStatement: { EvaluationWindowSec: 60, ...statement } },
+  });
+  const header = { Header: { Name: 'authorization' } };
+  expect(acl).toMatchObject({
+    Scope: 'CLOUDFRONT',
+    DefaultAction: { Allow: {} },
+    Rules: [counted({ AggregateKeyType: 'CUSTOM_KEYS', CustomKeys: [header] }), counted({ AggregateKeyType: 'IP' })],
+  });
+  const [stage] = Object.values(propertiesOf('AWS::ApiGatewayV2::Stage'));
+  const { ThrottlingRateLimit } = Object(stage?.['DefaultRouteSettings']);
+  for (const { Statement } of Object(acl)['Rules'])
+    expect(Statement.RateBasedStatement.Limit / 60).toBeLessThan(ThrottlingRateLimit);
+
+  const [distribution] = Object.values(propertiesOf('AWS::CloudFront::Distribution', template));
+  const OriginMtlsConfig = { ClientCertificateArn: edge.clientCertificateArn };
+  expect(distribution?.['DistributionConfig']).toMatchObject({
+    Aliases: [edge.domainName],
+    WebACLId: { 'Fn::GetAtt': [id, 'Arn'] },
+    Origins: [{ DomainName: edge.origin, CustomOriginConfig: { OriginMtlsConfig } }],
+  });
+});
+
+test('the recipe for backups copies the table to a vault in another region every day, from which nobody can delete a copy', () => {
+  const [vault] = Object.values(propertiesOf('AWS::Backup::BackupVault', templateOf('backup', 'PlantStoreCopies')));
+  const deletion = expect.arrayContaining(['backup:DeleteRecoveryPoint']);
+  expect(vault?.['AccessPolicy']).toMatchObject({ Statement: [{ Effect: 'Deny', Action: deletion }] });
+
+  const template = templateOf('backup', 'PlantStoreBackup');
+  const [plan] = Object.values(propertiesOf('AWS::Backup::BackupPlan', template));
+  const [rule] = Object(plan?.['BackupPlan']).BackupPlanRule;
+  expect(rule).toMatchObject({ ScheduleExpression: 'cron(0 3 * * ? *)', Lifecycle: { DeleteAfterDays: 1 } });
+  const [{ DestinationBackupVaultArn: copies, Lifecycle }] = rule.CopyActions;
+  expect(resolve(copies)).toBe(`arn:aws:backup:eu-west-1:AWS::AccountId:backup-vault:${vault?.['BackupVaultName']}`);
+  expect(Lifecycle).toEqual({ DeleteAfterDays: 14 });
+
+  const [selection] = Object.values(propertiesOf('AWS::Backup::BackupSelection', template));
+  const [table] = Object(selection?.['BackupSelection']).Resources;
+  expect(resolve(table)).toBe('arn:aws:dynamodb:eu-central-1:AWS::AccountId:table/PlantStore-Table1');
+});
+
+test.each(Object.values(recipes))(
+  'the command in $document names the settings of its recipe, which cannot be synthesized without one of them',
+  async ({ command, keys, context }) => {
+    expect(keys).toEqual(Object.keys(context));
+    const [[missing] = [''], ...rest] = Object.entries(context).reverse();
+    const { code, said } = await synthesize(Object.fromEntries(rest), { command });
+    expect([code, said.join('\n')]).toEqual([1, expect.stringContaining(`The recipe needs -c ${missing}=…`)]);
+  },
+);
