@@ -4,9 +4,9 @@
  */
 import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { copyProject } from '../../../test/kit/copy-project.ts';
-import { commitAll } from '../../../test/kit/git.ts';
+import { commitAll, git } from '../../../test/kit/git.ts';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
 import { type ProjectCopy, startIn } from '../../release/project-copy.ts';
 
@@ -41,41 +41,59 @@ beforeAll(async () => {
   return remove;
 });
 
-test('if only the code of a function has changed, npm run diff names the function, and prints no other difference', async () => {
-  await edit('functions/authorizer.lambda.ts', /$/, '\nconsole.info();\n');
-  const { code, output } = await diff('-c', 'stage=dev', 'HEAD');
-  expect(output).toMatch(
-    /^From HEAD \([\da-f]{8}\) to the working tree\nStack PlantStore-dev\nNo differences\.\nNew code: Authorizer\w+\n\nNothing needs more than a review\.\n$/,
-  );
-  expect(code).toBe(0);
-});
-
 test('npm run diff fails if a change adds a permission, breaks clients and leaves Cognito, and reports all three, even with --allow route, which permits none', async () => {
+  await edit('functions/create-plant.lambda.ts', /$/, '\nconsole.info();\n');
   await edit('infra/operations.ts', /(?<=createPlant: \{ \w+: \[)/, "'dynamodb:DeleteItem', ");
   await edit('schemas/openapi.yaml', /"409":/, '"410":');
   const own = ['-c', 'stage=dev', '-c', 'issuer=https://new.example', '-c', 'audience=urn:new'];
   const { code, output } = await diff('--allow', 'route', ...own, '--deployed', 'stage=dev', 'HEAD');
-  expect(output).toContain('IAM Statement Changes');
+  expect(output).toMatch(
+    /^From HEAD \([\da-f]{8}\) to the working tree\nStack PlantStore-dev\nIAM Statement Changes\n/,
+  );
   expect(output).toMatch(/\nFORBIDDEN: iam .*\n- CreatePlant[\dA-F]{8} may now dynamodb:DeleteItem on \w+\.Arn\.\n\n/);
   expect(output).toMatch(/\nFORBIDDEN: loss .*\n(- .*\n)*- \w+ \(AWS::Cognito::UserPool\) would be deleted\.\n/);
   expect(output).toMatch(/\nFORBIDDEN: contract .*\n- \S+: POST \/\S+ no longer answers 409\.\n/);
   expect(output.match(/FORBIDDEN/g)).toHaveLength(3);
+  // Only this line names the function, whose code and whose role's id have changed.
+  expect(output).toMatch(/\nNew code: CreatePlant\w+\n/);
+  expect(output).not.toMatch(/AWS::Lambda::\w+ CreatePlant/);
   expect(code).toBe(1);
 });
 
-test('npm run diff explains a comparison with a commit from before a rename, and fails, because the old stack would stay behind', async () => {
-  await edit('package.json', /(?<="name": ")/, 'new-');
-  await edit('infra/plant-store-stack.ts', /(?<=stageName === 'prod' \? ')/, 'New');
-  const { code, output } = await diff('HEAD');
-  expect(output).toMatch(
-    /^From HEAD .*\nNothing is compared: HEAD is from before the project was renamed from (\S+) to new-\1, .* create New(\S+) beside \2, .*\n$/,
-  );
-  expect(code).toBe(1);
-});
+describe('with a small CDK app, which is synthesized sooner', () => {
+  beforeAll(async () => {
+    git(copy.folder, 'checkout', '--quiet', '.');
+    const app = `import { App, CfnResource, Stack } from 'aws-cdk-lib';
+const app = new App();
+if (app.node.tryGetContext('stage') === 'test') throw new Error('The stage is test.');
+new CfnResource(new Stack(app, 'Old'), 'One', { type: 'AWS::SNS::Topic' });
+`;
+    await writeFile(path.join(copy.folder, 'infra/app.ts'), app);
+    commitAll(copy.folder);
+  });
 
-test('if the deployed commit refuses a setting, npm run diff names --deployed, and leaves no temporary file behind', async () => {
-  const { code, output } = await diff('--deployed', 'stage=test', 'HEAD');
-  expect(output).toMatch(/\nHEAD cannot be synthesized:\n.* stage is "test": .*\n\n.* --deployed stage=dev\n$/);
-  expect(code).toBe(1);
-  expect(await readdir(copy.temporary)).toEqual([]);
+  test('npm run diff exits with code 0 if nothing has changed', async () => {
+    const { code, output } = await diff('HEAD');
+    expect(output).toMatch(/^From HEAD .*\nStack Old\nNo differences\.\n\nNothing needs more than a review\.\n$/);
+    expect(code).toBe(0);
+  });
+
+  test('if the deployed commit refuses a setting, npm run diff names --deployed, and leaves no temporary file behind', async () => {
+    const { code, output } = await diff('--deployed', 'stage=test', 'HEAD');
+    expect(output).toMatch(
+      /\nHEAD cannot be synthesized:\n(.*\n)*.*The stage is test\.\n(.*\n)*.* --deployed stage=dev\n$/,
+    );
+    expect(code).toBe(1);
+    expect(await readdir(copy.temporary)).toEqual([]);
+  });
+
+  test('npm run diff explains a comparison with a commit from before a rename, and fails, because the old stack would stay behind', async () => {
+    await edit('package.json', /(?<="name": ")/, 'new-');
+    await edit('infra/app.ts', /'Old'/, "'New'");
+    const { code, output } = await diff('HEAD');
+    expect(output).toMatch(
+      /^From HEAD .*\nNothing is compared: HEAD is from before the project was renamed from (\S+) to new-\1, .* create New beside Old, .*\n$/,
+    );
+    expect(code).toBe(1);
+  });
 });
