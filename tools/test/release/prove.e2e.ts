@@ -1,10 +1,12 @@
 /** Rehearses `npm run prove`: its scripts run, with programs that play an AWS account. */
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { buildSync } from 'esbuild';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { esbuildOptions } from '../../../infra/bundling.ts';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
-import { checkOut, startIn } from '../../release/project-copy.ts';
+import { startIn } from '../../release/project-copy.ts';
 import { type Options, prove, type Surroundings } from '../../release/prove/run.ts';
 import { steps } from '../../release/prove/steps.ts';
 import { changed, changeTo, entry } from '../../release/prove/versions.ts';
@@ -182,13 +184,6 @@ test('if AWS does not say whether an alarm has gone off, the step does not eithe
 const request = (requestId: string): object => ({ requestContext: { requestId } });
 const [client, smokeTest] = [request('Qc='), request('smoke-test-d-1')];
 
-let checkout: string;
-beforeAll(async () => {
-  const temporary = await temporaryFolder();
-  checkout = (await checkOut(temporary.folder, 'HEAD', never)).folder;
-  return temporary.remove;
-});
-
 test.each<[version: string, file: string, event: object, answer: unknown, action?: string]>([
   ['good', entry, client, 400],
   ['throws at start', entry, client, 'Error: broken on purpose'],
@@ -204,19 +199,19 @@ test.each<[version: string, file: string, event: object, answer: unknown, action
     vi.stubEnv(name, value);
   for (const method of ['info', 'error'] as const) vi.spyOn(console, method).mockReturnValue();
   const copy = path.join(folder, 'copy');
-  cpSync(checkout, copy, { recursive: true, verbatimSymlinks: true });
+  for (const each of ['functions', 'infra']) cpSync(path.join(root, each), path.join(copy, each), { recursive: true });
+  symlinkSync(path.join(root, 'node_modules'), path.join(copy, 'node_modules'));
   await changeTo(version, copy);
-  const [{ bundle }, { grants }] = await Promise.all([
-    import(path.join(copy, 'infra/bundling.ts')),
-    import(path.join(copy, 'infra/operations.ts')),
-  ]);
   const bundled = path.join(copy, 'bundle.cjs');
-  writeFileSync(bundled, bundle(file));
+  const changes = { entryPoints: [path.join(copy, 'functions', file)], outfile: bundled, write: true };
+  buildSync({ ...esbuildOptions(file), ...changes });
   const context = { getRemainingTimeInMillis: () => 5_000 };
   const answered = await (async () => createRequire(bundled)(bundled).handler(event, context))().then(
     (value) => value?.statusCode ?? value?.isAuthorized ?? value ?? null,
     (error: Error) => (error.name === 'Error' ? String(error) : error.name),
   );
   expect(answered).toBe(answer);
-  if (action !== undefined) expect(JSON.stringify(grants)).toContain(`"${action}"`);
+  if (action === undefined) return;
+  const { grants } = await import(path.join(copy, 'infra/operations.ts'));
+  expect(JSON.stringify(grants)).toContain(`"${action}"`);
 });
