@@ -180,6 +180,12 @@ test('what only the list of tags still has is in the report, and does not count 
   expect(report()).toContain('Left in the account: nothing.\n\nAWS still lists, perhaps for hours: arn:x.');
 });
 
+test('if AWS refuses a list after the clean-up, nobody says that nothing is left', async () => {
+  await expect(run({ fails: 'remains', output: 'AccessDenied' })).rejects.toThrow('AccessDenied');
+  expect(report()).toContain('Left in the account: everything so far.');
+  expect(hasState()).toBe(true);
+});
+
 test('a damaged state is named', async () => {
   await expect(run({ stopAfter: names[3] })).rejects.toThrow('Stopped.');
   writeFileSync(path.join(folder, 'state.json'), '{');
