@@ -528,13 +528,13 @@ const byFile: Record<string, Row[]> = {
     [' | constants.O_NOFOLLOW', '', 'A symbolic link makes an import write a start-up file of the shell.'],
     ['buffer[0] === newline', 'true', 'A comment is appended to the last line that the user fixed.'],
     [
-      'if (!isFailedLines) return undefined;',
+      'if (!isFailedLines) return;',
       '',
       'An import deletes lines that an earlier import could not store, and lines that the user has fixed.',
     ],
     [
-      '(await removeDone(input, last.end))',
-      '(await removeDone(input, input.size))',
+      'await removeDone(input, last.end)',
+      'await removeDone(input, input.size)',
       'Who stops the import of a file of failed lines loses the lines that are not imported yet.',
     ],
   ],
@@ -590,8 +590,8 @@ const byFile: Record<string, Row[]> = {
       'A function is served without a table that it needs, and gets a ResourceNotFoundException.',
     ],
     [
-      'this.importedTables.push(...readTables(resources));',
-      'readTables(resources);',
+      'onImport(resources);',
+      '',
       'A function does not find the table that another stack exports.',
     ],
     [
