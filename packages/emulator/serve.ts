@@ -7,7 +7,7 @@ import type { HttpApiOptions } from './gateway/api.ts';
 import { type AccessLogEntry, type GatewayOptions, gateway } from './gateway/server.ts';
 import type { FunctionOptions, Outcome } from './lambda/functions.ts';
 import { checkOptions } from './options.ts';
-import { defaultStage, type LeftOut, type ServedStack } from './served-stack.ts';
+import { defaultStage, type ServedStack } from './served-stack.ts';
 import { listen } from './servers.ts';
 import { StackVersions } from './stack-versions.ts';
 import { readDeployment, readStacks } from './template/cloud-assembly.ts';
@@ -40,13 +40,8 @@ export type Emulator = {
   url: string;
   /** The keys of the API's routes, such as POST /orders. */
   routeKeys: string[];
-  /** What `leaveOut` has left out, and why. */
-  leftOut: readonly LeftOut[];
-  /** The resources that have no effect here, such as Logs (AWS::Logs::LogGroup). */
-  withoutEffect: readonly string[];
-  /** The name of each function: its FunctionName or, if the template gives none, its logical id. */
-  functionNames: string[];
-  tableNames: string[];
+  /** The functions and tables that are served, and what is left out or has no effect. */
+  stack: Readonly<ServedStack>;
   /** A description of the store for people: the store's address, or "dynalite" and the data folder. */
   store: string;
   /**
@@ -143,17 +138,8 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
     get routeKeys() {
       return versions.current.stack.api.routes.map(({ routeKey }) => routeKey);
     },
-    get leftOut() {
-      return versions.current.stack.leftOut;
-    },
-    get withoutEffect() {
-      return versions.current.stack.withoutEffect;
-    },
-    get functionNames() {
-      return versions.current.stack.functions.map(({ name }) => name);
-    },
-    get tableNames() {
-      return versions.current.stack.tables.map(({ TableName }) => TableName ?? '');
+    get stack() {
+      return versions.current.stack;
     },
     store: store.description,
     enforcesRoles: store.enforcesRoles,

@@ -108,7 +108,7 @@ const start = async (): Promise<void> => {
   });
   cleanUps.push(emulator.close);
   await emulator.warmUp();
-  for (const line of notServed(emulator)) say(line);
+  for (const line of notServed(emulator.stack)) say(line);
   const { url } = emulator;
 
   const { tokenUrl, clientId, clientSecret, certificate } = issuer;

@@ -1,7 +1,7 @@
 import type { Emulator } from 'http-api-emulator';
 
 /** Returns a line for each reason why the emulator leaves out resources of the stack. */
-export const notServed = ({ leftOut }: Pick<Emulator, 'leftOut'>): string[] =>
+export const notServed = ({ leftOut }: Pick<Emulator['stack'], 'leftOut'>): string[] =>
   Array.from(
     Map.groupBy(leftOut, (each) => each.reason),
     ([reason, resources]) => {

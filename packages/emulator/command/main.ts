@@ -87,11 +87,16 @@ const start = async (folder: string, { stack, port, watch, leaveOut, data, optio
 const say = (text: string): void => console.log(stripVTControlCharacters(text));
 
 const announce = (emulator: Emulator): void => {
-  const { url, store, routeKeys, functionNames, tableNames, withoutEffect, leftOut } = emulator;
+  const { url, store, routeKeys, stack } = emulator;
   say(`Serving at ${url} (store: ${store}):`);
-  const served = { routes: routeKeys, functions: functionNames, tables: tableNames, 'without effect': withoutEffect };
+  const served = {
+    routes: routeKeys,
+    functions: stack.functions.map(({ name }) => name),
+    tables: stack.tables.map(({ TableName }) => TableName),
+    'without effect': stack.withoutEffect,
+  };
   for (const [what, names] of Object.entries(served)) say(`  ${what}: ${names.join(', ') || 'none'}`);
-  for (const [reason, parts] of Map.groupBy(leftOut, (each) => each.reason))
+  for (const [reason, parts] of Map.groupBy(stack.leftOut, (each) => each.reason))
     say(`  left out: ${parts.map(({ resource }) => resource).join(', ')}, because ${reason}`);
 };
 

@@ -1,9 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   CreateTableCommand,
   DescribeTableCommand,
   type DynamoDBClient,
   DynamoDBServiceException,
-  type KeySchemaElement,
   ResourceNotFoundException,
   type TableDescription,
   waitUntilTableExists,
@@ -37,35 +37,28 @@ const create = async (client: DynamoDBClient, table: TableSpec): Promise<void> =
 };
 
 const mustMatch = (existing: TableDescription, table: TableSpec): void => {
-  const advice = 'in the stack; use another store, or delete the table (of dynalite: its folder, with all items)';
-  const different = (what: string) => new Error(`its table ${table.TableName} has ${what} than ${advice}`);
-  if (keyOf(existing) !== keyOf(table)) throw different('a different key');
-  if (indexesOf(existing) !== indexesOf(table)) throw different('different indexes');
+  if (isDeepStrictEqual(shapeOf(existing), shapeOf(table))) return;
+  throw new Error(
+    `its table ${table.TableName} has another key or other indexes than in the stack; use another store, or delete the ` +
+      'table (of dynalite: its folder, with all items)',
+  );
 };
 
 type Definition = TableDescription | TableSpec;
 
-/** Describes a key (by default, the table's) as text for comparison: its attributes' names, order and types. */
-const keyOf = ({ KeySchema, AttributeDefinitions = [] }: Definition, schema: KeySchemaElement[] = KeySchema ?? []) =>
-  JSON.stringify(
-    schema.map(({ AttributeName, KeyType }) => [
-      AttributeName,
-      KeyType,
-      AttributeDefinitions.find((attribute) => attribute.AttributeName === AttributeName)?.AttributeType,
+/** What a table cannot change: its key and its indexes. Sorted, because their order means nothing. */
+const shapeOf = ({ KeySchema, AttributeDefinitions = [], ...table }: Definition) => {
+  const { GlobalSecondaryIndexes = [], LocalSecondaryIndexes = [] } = table;
+  const indexes = [GlobalSecondaryIndexes, LocalSecondaryIndexes].map((each) =>
+    each.map(({ IndexName, KeySchema, Projection: { ProjectionType, NonKeyAttributes = [] } = {} }) => [
+      IndexName,
+      KeySchema,
+      ProjectionType,
+      NonKeyAttributes.toSorted(),
     ]),
   );
-
-/** Describes a table's indexes as text for comparison: names, keys and projections, sorted to ignore their order. */
-const indexesOf = (table: Definition): string => {
-  const { GlobalSecondaryIndexes = [], LocalSecondaryIndexes = [] } = table;
-  return JSON.stringify(
-    [GlobalSecondaryIndexes, LocalSecondaryIndexes].map((indexes) =>
-      indexes
-        .map(({ IndexName, KeySchema = [], Projection: { ProjectionType, NonKeyAttributes = [] } = {} }) =>
-          [IndexName, keyOf(table, KeySchema), ProjectionType, ...NonKeyAttributes.toSorted()].join(),
-        )
-        .toSorted(),
-    ),
+  return [KeySchema, AttributeDefinitions, ...indexes].map((part = []) =>
+    part.map((each) => JSON.stringify(each)).sort(),
   );
 };
 

@@ -17,7 +17,7 @@ const limits = { requestLineAndHeaderValues: 10_240, body: 10 * 1024 * 1024 };
 /** Checks the request line and the headers. @throws Refused if the gateway does not accept them */
 export const checkHead = (request: IncomingMessage): void => {
   if (headBytes(request) > limits.requestLineAndHeaderValues) throw new Refused(responses.headersTooLarge);
-  const { httpVersion, url = '', headers, headersDistinct } = request;
+  const { httpVersion, headers, headersDistinct } = request;
   const { host: hosts = [], expect = [] } = headersDistinct;
   // Refuse every version but 1.0 and 1.1: only HTTP/1.x has a request line (RFC 9112 section 2.3); an HTTP/2 connection
   // begins with a preface instead (RFC 9113 section 3.4).
@@ -27,8 +27,6 @@ export const checkHead = (request: IncomingMessage): void => {
   const isOmitted = hosts.length === 0 && httpVersion === '1.0';
   if (!isOmitted && (hosts.length !== 1 || !isAuthority(headers.host ?? '')))
     throw new Refused(responses.badRequest, 'the request needs exactly one Host header, with a valid host');
-  if (!isForHost(url, headers.host))
-    throw new Refused(responses.badRequest, 'the request target names another host than the Host header');
   // RFC 9110 section 10.1.1: a server may refuse every expectation other than 100-continue.
   if (expect.some((value) => value.toLowerCase() !== '100-continue')) throw new Refused(responses.expectationFailed);
 };
@@ -37,15 +35,6 @@ export const checkHead = (request: IncomingMessage): void => {
  * Whether `text` is a host and an optional port. A user name before the host is invalid: see RFC 9110 section 4.2.4.
  */
 const isAuthority = (text: string): boolean => /^[^/?#@\\\u0080-\uffff]+$/.test(text) && URL.canParse(`http://${text}`);
-
-/** Whether a request target names the same host as the Host header, or no host (RFC 9112 section 3.2). */
-const isForHost = (target: string, host: string | undefined): boolean => {
-  if (target.startsWith('/') || target === '*') return true;
-  // `URL` leaves out the scheme's default port, and makes the host lower-case.
-  const { protocol = '', username, host: named } = URL.parse(target) ?? {};
-  const sent = URL.parse(`${protocol}//${host ?? named}`)?.host;
-  return /^https?:$/.test(protocol) && username === '' && named === sent;
-};
 
 /**
  * Counts the bytes of the request line and the header values, as API Gateway's quota does. Node.js reads each byte as

@@ -106,13 +106,17 @@ const loadAll = async (functions: LambdaFunction[]): Promise<void> => {
   if (reasons.length > 0) throw new Error(reasons.join('\n'));
 };
 
-/** Lets only `free` tasks run at the same time. */
+/** Lets only `free` tasks run at the same time; the others wait in line. */
 class Turns {
   readonly #waiting: (() => void)[] = [];
   #free: number;
 
   constructor(free: number) {
     this.#free = free;
+  }
+
+  get areTaken(): boolean {
+    return this.#free <= 0;
   }
 
   async take(): Promise<void> {
@@ -135,10 +139,9 @@ class LambdaFunction {
   readonly arn: string;
   /** Every instance that has not ended. */
   readonly #instances = new Set<Instance>();
-  /** How many instances wait for their turn to load. */
-  #starting = 0;
   #idle: Instance[] = [];
-  readonly #waiting: (() => void)[] = [];
+  /** The events that may have an instance at the same time. */
+  readonly #turns: Turns;
   /** Lines logged by instances that ended between two events. `invoke` returns them with the next event's lines. */
   readonly #lateLog: LogLine[] = [];
   #isClosed = false;
@@ -148,6 +151,7 @@ class LambdaFunction {
   constructor(spec: FunctionSpec, shared: Shared) {
     this.spec = spec;
     this.#shared = shared;
+    this.#turns = new Turns(shared.maxInstances);
     this.arn = functionArn(spec.account, spec.name);
   }
 
@@ -159,9 +163,9 @@ class LambdaFunction {
     const payload = JSON.stringify(event);
     if (Buffer.byteLength(payload) >= payloadLimit)
       return { failure: 'the event is over 6 MB', tooLarge: true, log: [] };
-    const [began, isBusy] = [performance.now(), this.#isBusy()];
+    const [began, mustWait] = [performance.now(), this.#turns.areTaken];
     const instance = await this.#acquire();
-    const waited = isBusy ? [waitLine(this.spec.name, performance.now() - began, this.#shared.maxInstances)] : [];
+    const waited = mustWait ? [waitLine(this.spec.name, performance.now() - began, this.#shared.maxInstances)] : [];
     onStart();
     try {
       const outcome = await instance.run(target, payload, traceIdOf(event));
@@ -187,7 +191,6 @@ class LambdaFunction {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const wake of this.#waiting.splice(0)) wake();
     await Promise.all([...this.#instances].map((instance) => instance.stop()));
   }
 
@@ -213,27 +216,20 @@ class LambdaFunction {
     return instance;
   }
 
-  /** Whether an event must wait for another one to end. */
-  #isBusy(): boolean {
-    return this.#idle.length === 0 && this.#instances.size + this.#starting >= this.#shared.maxInstances;
-  }
-
   async #acquire(): Promise<Instance> {
-    for (;;) {
+    await this.#turns.take();
+    try {
       this.#mustBeOpen();
-      const free = this.#idle.pop();
-      if (free !== undefined) return free;
-      if (!this.#isBusy()) {
-        this.#starting += 1;
-        return await this.#start().finally(() => (this.#starting -= 1));
-      }
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      return this.#idle.pop() ?? (await this.#start());
+    } catch (error) {
+      this.#turns.giveBack();
+      throw error;
     }
   }
 
   #release(instance: Instance): void {
     if (this.#instances.has(instance)) this.#idle.push(instance);
-    this.#waiting.shift()?.();
+    this.#turns.giveBack();
   }
 
   #forget(instance: Instance): void {

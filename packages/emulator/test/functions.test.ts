@@ -133,6 +133,7 @@ test('close() aborts the events in progress, and rejects an event that waits for
   const fn = await functionOf(`exports.handler = async () => { ${forever} }`, {}, { maxInstances: 1 });
   await fn.functions.warmUp();
   const outcomes = Promise.all([fn.invoke(), fn.invoke().catch(String)]);
+  await nextTurn();
   await fn.functions.close();
   expect(await outcomes).toEqual([
     expect.objectContaining({ failure: expect.stringContaining('exited') }),

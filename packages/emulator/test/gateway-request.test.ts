@@ -112,9 +112,6 @@ describe('the gateway responds 400 to', () => {
   test.each<[what: string, requestLine: string, ...headers: string[]]>([
     ['no Host header', 'GET / HTTP/1.1'],
     ['two Host headers', 'GET / HTTP/1.1', host, host],
-    ['a target that names another host than the Host header', 'GET http://other.example/ HTTP/1.1', host],
-    ['a target that names another port than the Host header', 'GET http://api.example:81/ HTTP/1.1', host],
-    ['a target whose scheme is not http or https', 'GET ftp://api.example/ HTTP/1.1', host],
     ['a request line with HTTP/2.0', 'GET / HTTP/2.0', host],
     ...['', 'a/b', 'user@api.example', 'api.example:65536', '::1', '[api.example]', '\u00fc.example'].map(
       (text): [string, string, string] => [`the host ${text}`, 'GET / HTTP/1.1', `Host: ${text}`],
@@ -172,7 +169,6 @@ test('the gateway accepts 10,240 bytes of request line and header values, and re
   expect(await send(10_240 - counted)).toMatchObject({ status: 200 });
   const refused = { status: 431, body: '{"message":"Request Header Fields Too Large"}' };
   expect(await send(10_241 - counted)).toMatchObject(refused);
-  expect(await send(100_000), 'more than Node accepts').toMatchObject(refused);
 });
 
 test('the gateway accepts a body of 10 MiB, responds 413 to a larger one, reads its rest and keeps the connection', async () => {

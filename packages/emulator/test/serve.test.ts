@@ -174,7 +174,8 @@ test('reload replaces the routes, the CORS configuration, and functions whose co
     '"three"',
   ]);
   const functionNames = ['Two', 'Same', 'Three'];
-  expect(emulator).toMatchObject({ url, routeKeys: functionNames.map((name) => `GET /${name}`), functionNames });
+  expect(emulator).toMatchObject({ url, routeKeys: functionNames.map((name) => `GET /${name}`) });
+  expect(emulator.stack.functions.map(({ name }) => name)).toEqual(functionNames);
   const { headers } = await fetch(`${url}/Two`, { headers: { origin: 'https://shop.example' } });
   expect(headers.get('access-control-allow-origin')).toBe('https://shop.example');
   await reload({ functions: { Same }, statements: [mayGetItem] });
@@ -265,12 +266,12 @@ test('with leaveOut, serve and reload serve the rest of a stack, and leftOut say
   const emulator = await serve({ ...(await withQueue('Jobs')), ...options });
   onTestFinished(() => emulator.close());
   expect(await (await fetch(`${emulator.url}/One`)).text()).toBe('"one"');
-  expect(emulator.withoutEffect).toEqual(['Alarms (AWS::SNS::Topic)']);
+  expect(emulator.stack.withoutEffect).toEqual(['Alarms (AWS::SNS::Topic)']);
   const reason = expect.stringContaining('only HTTP APIs');
-  expect(emulator.leftOut).toEqual([{ resource: 'Jobs (AWS::SQS::Queue)', reason }]);
+  expect(emulator.stack.leftOut).toEqual([{ resource: 'Jobs (AWS::SQS::Queue)', reason }]);
   await emulator.reload(await withQueue('Tasks'));
   expect(await (await fetch(`${emulator.url}/One`)).text()).toBe('"one"');
-  expect(emulator.leftOut).toEqual([{ resource: 'Tasks (AWS::SQS::Queue)', reason }]);
+  expect(emulator.stack.leftOut).toEqual([{ resource: 'Tasks (AWS::SQS::Queue)', reason }]);
 });
 
 const broken = `throw new Error('no setting')`;

@@ -135,7 +135,7 @@ test('the emulator serves the routes, functions, authorizers, roles and tables o
   expect((await mine({ scope: 'write' })).status).toBe(403);
   expect((await mine({ scope: 'read', client_id: 'office' })).status).toBe(401);
 
-  const name = emulator.functionNames.find((each) => each.startsWith('admin')) ?? '';
+  const name = emulator.stack.functions.find(({ name }) => name.startsWith('admin'))?.name ?? '';
   const event = {
     routeKey: '',
     pathParameters: { id: '1' },
@@ -160,8 +160,14 @@ test('with leaveOut, the emulator serves a stack with queues, custom resources a
   expect([iam.status, await iam.text()]).toEqual([501, expect.stringContaining('its AuthorizationType is')]);
 
   const short = (name: string) => name.replace(/[\dA-F]{8}(?= |$)/, '');
-  expect(emulator.functionNames.map(short)).toEqual(['orders', 'admin', 'authorize', 'mine', 'worker']);
-  expect(emulator.withoutEffect.map(short)).toEqual(
+  expect(emulator.stack.functions.map(({ name }) => short(name))).toEqual([
+    'orders',
+    'admin',
+    'authorize',
+    'mine',
+    'worker',
+  ]);
+  expect(emulator.stack.withoutEffect.map(short)).toEqual(
     expect.arrayContaining([
       'Key (AWS::KMS::Key)',
       'ordersLogRetention (Custom::LogRetention)',
@@ -169,7 +175,7 @@ test('with leaveOut, the emulator serves a stack with queues, custom resources a
       'Seed (AWS::CloudFormation::CustomResource)',
     ]),
   );
-  const leftOut = emulator.leftOut.map(({ resource }) => short(resource));
+  const leftOut = emulator.stack.leftOut.map(({ resource }) => short(resource));
   expect(leftOut).toEqual(
     expect.arrayContaining([
       'Jobs (AWS::SQS::Queue)',
