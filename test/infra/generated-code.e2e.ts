@@ -88,7 +88,7 @@ test('npm run plant calls the contract as it is now', async () => {
   await moveTo('/moved');
   const { baseUrl, requests } = await startScriptedService(answer(404, {}));
   const options = optionsFor(newId()).map((text) => `'${text}'`);
-  await runInProject(`${packageJson.scripts.plant} create --url ${baseUrl} --token a.b.c ${options.join(' ')}`);
+  await runInProject(`${packageJson.scripts['plant']} create --url ${baseUrl} --token a.b.c ${options.join(' ')}`);
   expect(requests).toMatchObject([{ url: '/moved' }]);
 });
 

@@ -1,14 +1,14 @@
 /**
  * Tests how the settings change the stack. What all stacks have in common is tested elsewhere, only on stage `prod`.
  */
-import { type App, Stack } from 'aws-cdk-lib';
+import type { App } from 'aws-cdk-lib';
 import { expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import { AccountBudget } from '../../infra/account-budget.ts';
 import { listTables } from '../../infra/operations.ts';
 import type { PlantStoreStack } from '../../infra/plant-store-stack.ts';
 import { tableKey } from '../kit/example.ts';
-import { kinds, templateOf, withStack } from '../kit/stacks.ts';
+import { emptyStack, kinds, templateOf, withStack } from '../kit/stacks.ts';
 import { ofType, propertiesOf, ref, type Template, withoutHashes } from '../kit/template.ts';
 
 const templateFor = (context: Record<string, string>): Template => withoutHashes(templateOf(context).toJSON());
@@ -181,7 +181,7 @@ test('AWS mails alarmEmail if the account spends more than the budget, or is for
     Budget: { BudgetName, BudgetType: 'COST', TimeUnit: 'MONTHLY', BudgetLimit: { Amount: 50, Unit: 'USD' } },
     NotificationsWithSubscribers: [over('ACTUAL'), over('FORECASTED')],
   });
-  const nameFor = (address: string) => Object(new AccountBudget(new Stack(), 'Budget', 50, address).budget).budgetName;
+  const nameFor = (address: string) => Object(new AccountBudget(emptyStack(), 'Budget', 50, address).budget).budgetName;
   expect(nameFor('you@a.example')).not.toBe(nameFor(mail));
   expect(ofType('AWS::Budgets::Budget', templates.prodAnna)).toEqual({});
 });

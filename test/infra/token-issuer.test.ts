@@ -1,9 +1,8 @@
 /** Tests that the authorizer trusts the issuer in the CDK context or, if that has none, the stack's user pool. */
-import { Stack } from 'aws-cdk-lib';
 import { expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import { TokenIssuer } from '../../infra/token-issuer.ts';
-import { externalIssuer, kinds, templateOf } from '../kit/stacks.ts';
+import { emptyStack, externalIssuer, kinds, templateOf } from '../kit/stacks.ts';
 import { propertiesOf, ref, resolve, type Template, withoutHashes } from '../kit/template.ts';
 
 const withPool = templateOf(kinds.prod).toJSON();
@@ -57,7 +56,7 @@ test('a prod stack with an external issuer has no user pool if Cognito cannot ha
 test.each([['plants'], ['plants/create', 'garden/water'], ['plants/create', 'plantsX/read'], ['plants/create/all']])(
   'TokenIssuer throws an error for scopes that a Cognito user pool cannot have: %j',
   (...scopes) => {
-    const makePool = () => new TokenIssuer(new Stack(), 'Other', scopes, 'dev');
+    const makePool = () => new TokenIssuer(emptyStack(), 'Other', scopes, 'dev');
     const message =
       'Cognito needs scopes of the form RESOURCE/PERMISSION with one RESOURCE, but schemas/openapi.yaml has';
     expect(makePool).toThrow(`${message} ${scopes.join(' ')}.`);

@@ -1,11 +1,11 @@
 /** Tests that a deployment leaves older versions of the functions the permissions that they had. */
-import { Stack } from 'aws-cdk-lib';
+import type { Stack } from 'aws-cdk-lib';
 import { type CfnRole, ManagedPolicy, Policy, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { describe, expect, test } from 'vitest';
 import { VersionRole } from '../../infra/version-role.ts';
 import { grantedActions as actions, changedOperation, deployedOver, withChange } from '../kit/roll-out.ts';
-import { kinds, templateOf } from '../kit/stacks.ts';
+import { emptyStack, kinds, templateOf } from '../kit/stacks.ts';
 import { arn, type Resource, type Template } from '../kit/template.ts';
 
 const { name } = changedOperation;
@@ -65,14 +65,14 @@ describe("CDK's own ways to permit something", () => {
     ['a managed policy', (role) => role.addManagedPolicy(managed)],
     ['trust', (role) => role.assumeRolePolicy?.addStatements(trust)],
   ])('also make a new role: %s', (_, permit) => {
-    const role = roleIn(new Stack());
+    const role = roleIn(emptyStack());
     const id = idOf(role);
     permit(role);
     expect(idOf(role)).not.toBe(id);
   });
 
   test('throw if they attach a separate policy, which would change what older versions may do', () => {
-    const stack = new Stack();
+    const stack = emptyStack();
     const policy = new Policy(stack, 'Separate', { statements: [statement] });
     const message = 'Add the permissions of Default/Separate with addToRolePolicy';
     expect(() => policy.attachToRole(roleIn(stack))).toThrow(message);

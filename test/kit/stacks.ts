@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { App } from 'aws-cdk-lib';
+import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
 import { readSettings } from '../../infra/settings.ts';
@@ -23,6 +23,9 @@ export const withStack = <T>(context: Record<string, string>, use: (stack: Plant
     rmSync(outdir, { recursive: true });
   }
 };
+
+/** Makes a stack for a single construct, which is not synthesized, so nothing is written to `outdir`. */
+export const emptyStack = (): Stack => new Stack(new App({ outdir: os.tmpdir() }), 'Default');
 
 export const templateOf = (context: Record<string, string>): Template =>
   withStack(context, (stack) => Template.fromStack(stack));

@@ -181,7 +181,7 @@ describe('plant import', () => {
       begin: (file = 'plants.ndjson', ...options: string[]) =>
         start(['import', file, ...target, ...options], { INIT_CWD }),
       beginProcess: (file: string) =>
-        runProcess(process.execPath, [programs.plant, 'import', file, ...target], { INIT_CWD }),
+        runProcess(process.execPath, [programs['plant'], 'import', file, ...target], { INIT_CWD }),
       list: () => readdir(INIT_CWD),
       failed: (file = failedFile) => readFile(path.join(INIT_CWD, file), 'utf8'),
     };
