@@ -23,6 +23,7 @@ type Environment = 'dev' | 'prod';
  */
 export type GitHubSettings = { repository: string; environments: Environment[]; hasProvider: boolean };
 
+/** Returns undefined unless the CDK context has the key `github`. */
 export const readGitHub = (node: Node): GitHubSettings | undefined => {
   const { github: repository, stage, githubProvider } = readContext(node);
   if (repository === undefined) return undefined;

@@ -23,6 +23,7 @@ const text = fitting(/^\S(.*\S)?$/, 'must not be empty or have spaces around it'
 const url = (start: RegExp, error: string) =>
   z.string().refine((value) => start.test(value) && /^[^\s?#@]+$/.test(value) && URL.canParse(value), error);
 
+// On the command line, each number is a string.
 const wholeNumber = 'must be a whole number from 1 to 999999999';
 const count = z
   .union([z.string(), z.number()], wholeNumber)
@@ -190,14 +191,18 @@ export const readSettings = (node: Node) => {
     stageName,
     /** If undefined, the stack creates a Cognito user pool as the issuer. */
     externalIssuer: issuerOf(context),
+    /** The limits above which API Gateway answers 429: requests per second (rate), and requests in a burst. */
     throttle: { rateLimit, burstLimit },
     allowOrigins,
     domain: domainOf(context),
     /** If undefined, alarms mail nobody. */
     alarmEmail: email,
+    /** Dollars a month above which AWS mails `alarmEmail`. If undefined, there is no budget. */
     budget: context.budget,
     tags,
+    /** Whether X-Ray traces the functions. docs/decisions/stack.md says why the default is off. */
     tracing: tracing === 'on',
+    /** The name of the policy that limits all roles of the stack. If undefined, nothing limits them. */
     permissionsBoundary: context.permissionsBoundary,
   };
 };

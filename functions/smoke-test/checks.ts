@@ -4,6 +4,7 @@ import type { OperationId, Operations } from '../generated/contract.ts';
 /** A request, and its expected response: a status and a body, or an error number such as 40901. */
 export type Check<Id extends OperationId = OperationId> = {
   pathParameters?: Record<string, string>;
+  /** The query string, without the question mark. */
   rawQueryString?: string;
   headers?: Record<string, string>;
   body?: unknown;
@@ -15,6 +16,7 @@ const usualId = 9223372036854775806n;
 /** Returns a random id from 2^62 to 2^63. A version that rounds ids would change almost all of them. */
 const randomId = (): bigint => 2n ** 62n + BigInt.asUintN(62, randomBytes(8).readBigUInt64BE());
 
+/** For each operation, its checks by name, in the order in which they run. */
 export type Checks = { readonly [Id in OperationId]: Readonly<Record<string, Check<Id>>> };
 
 /** If `isTaken`, a client's plant has the usual id. */

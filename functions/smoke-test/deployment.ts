@@ -50,6 +50,7 @@ const invoke = async (
   };
 };
 
+/** https://docs.aws.amazon.com/codedeploy/latest/userguide/reference-appspec-file-structure-hooks.html */
 export type HookEvent = { DeploymentId: string; LifecycleEventHookExecutionId: string };
 
 /** @throws the SDK's error, within ten seconds, if the call fails */
