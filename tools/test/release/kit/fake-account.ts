@@ -78,7 +78,8 @@ export class FakeAccount {
   #secrets = ['one'];
   #problems: string[] = [];
   #alarms: string[] = [];
-  #stop = () => {};
+  /** Stops the roll-out that waits for it, if any. */
+  #stop: (() => void) | undefined;
   #isTraced = false;
 
   async start(folder: string): Promise<void> {
@@ -388,10 +389,10 @@ export class FakeAccount {
     'apigatewayv2 get-apis': () => '',
     'deploy list-applications': () => '',
     'deploy list-deployment-groups': () => 'group',
-    'deploy list-deployments': () => 'd-1',
+    'deploy list-deployments': () => (this.#stop ? 'd-1' : ''),
     'deploy update-deployment-group': () => '',
     'deploy stop-deployment': () => {
-      this.#stop();
+      this.#stop?.();
       return '';
     },
     'cloudwatch describe-alarms': (option) => (option('alarm-names') ? `${changed}Faults` : ''),
