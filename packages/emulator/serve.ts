@@ -172,15 +172,18 @@ const readStack = (source: Source, options: ReadOptions): ServedStack => {
 
 /**
  * Synthesizes an app.
- * @returns the stack called `name` or, without a name, the app's only stack
+ * @returns the stack called `name` or, without a name, the app's only stack, or the only one with an API
  * @throws Error unless exactly one stack fits
  */
 const synthesize = (app: App, name?: string): { template: Template; assets: string } => {
   const { directory } = app.synth();
   const stacks = readStacks(directory);
-  const [stack, ...others] = stacks.filter(({ names }) => name === undefined || names.includes(name));
+  const isApi = ({ Type }: { Type: string }) => Type === 'AWS::ApiGatewayV2::Api';
+  const [stack, ...others] = stacks.filter(({ names, template }) =>
+    name === undefined ? stacks.length === 1 || Object.values(template.Resources).some(isApi) : names.includes(name),
+  );
   if (stack !== undefined && others.length === 0) return { template: stack.template, assets: directory };
   const found = stacks.map(({ names }) => names[0]).join(', ') || 'none';
-  const problem = name === undefined ? 'must have one stack' : `has no stack ${name}`;
+  const problem = name === undefined ? 'must have one stack with an HTTP API' : `has no stack ${name}`;
   throw new Error(`The app ${problem}, but it has ${found}. Pass the name of one as \`stack\` (--stack).`);
 };

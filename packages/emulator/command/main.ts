@@ -28,7 +28,7 @@ const readOptions = (file: string): object => {
 const command = new Command('http-api-emulator')
   .description('Serves a stack that `cdk synth` has written to a folder.')
   .argument('[folder]', 'the output of `cdk synth`', 'cdk.out')
-  .option('--stack <name>', 'the stack, if there are several: its name on AWS, or in `cdk list`')
+  .option('--stack <name>', 'the stack, if several have an HTTP API: its name on AWS, or in `cdk list`')
   .option('--port <number>', 'the port on 127.0.0.1; 0 means any free port', Number, 3000)
   .option('--watch', 'serve each new output of `cdk synth` without a restart')
   .option('--leave-out', 'serve the stack without its queues and the like, instead of refusing it')

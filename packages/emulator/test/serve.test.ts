@@ -15,11 +15,11 @@ import { folderWith, returning, watchThreads } from './kit/one-function.ts';
 import { account, key, resource, smallStack } from './kit/template-parts.ts';
 import { startServer, temporaryFolder } from './kit/temporary.ts';
 
-/** Makes options that can be served, and a stand-in for a CDK app. Only the app's stack named Api can be served. */
+/** Makes options that can be served, and a stand-in for a CDK app, whose stacks Api and Api2 can be served. */
 const prepare = async () => {
   const folder = await temporaryFolder();
   const { template, assets } = await smallStack(folder, { functions: {} });
-  await writeFile(`${folder}/Api.json`, JSON.stringify(template));
+  for (const name of ['Api', 'Api2']) await writeFile(`${folder}/${name}.json`, JSON.stringify(template));
   await writeFile(`${folder}/Jobs.json`, '{"Resources":{}}');
   const appOf = async (names: string[]) => {
     const artifacts = names.map((name) => [name, ofStack('', `${name}.json`, { stackName: `Own${name}` })]);
@@ -100,11 +100,12 @@ test('serve rejects a port that is in use, names the port in the error, and stop
 test.each<[names: string[], stack: { stack?: string }, failure?: string]>([
   [['Jobs', 'Api'], { stack: 'Api' }],
   [['Jobs', 'Api'], { stack: 'OwnApi' }],
-  [[], {}, 'The app must have one stack, but it has none. '],
+  [['Jobs', 'Api'], {}],
+  [[], {}, 'The app must have one stack with an HTTP API, but it has none. '],
   [
-    ['Jobs', 'Api'],
+    ['Api', 'Api2'],
     {},
-    'The app must have one stack, but it has Jobs, Api. Pass the name of one as `stack` (--stack).',
+    'The app must have one stack with an HTTP API, but it has Api, Api2. Pass the name of one as `stack` (--stack).',
   ],
   [['Jobs', 'Api'], { stack: 'Ape' }, 'The app has no stack Ape, but it has Jobs, Api. '],
 ])('serve serves one stack: with the stacks %j and the options %j, it fails with %s', async (names, stack, failure) => {
