@@ -10,7 +10,7 @@ import { checkOptions } from './options.ts';
 import { defaultStage, type ServedStack } from './served-stack.ts';
 import { listen } from './servers.ts';
 import { StackVersions } from './stack-versions.ts';
-import { readDeployment, readStacks } from './template/cloud-assembly.ts';
+import { type Deployment, type OtherStack, othersOf, readDeployment, readStacks } from './template/cloud-assembly.ts';
 import { type ReadOptions, readTemplate, type Template } from './template/read-template.ts';
 
 export { FolderError, lockFolder } from './dynamodb/data-folder.ts';
@@ -132,7 +132,7 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
   const running = started.move();
   return {
     get url() {
-      const { stage } = versions.current.stack.api;
+      const [stage] = versions.current.stack.api.stages;
       return `http://127.0.0.1:${listening}${stage === defaultStage ? '' : `/${stage}`}`;
     },
     get routeKeys() {
@@ -157,11 +157,11 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
  * would
  */
 const readStack = (source: Source, options: ReadOptions): ServedStack => {
-  const { template, assets } = 'app' in source ? synthesize(source.app, source.stack) : source;
+  const { template, assets, ...deployment } = 'app' in source ? synthesize(source.app, source.stack) : source;
   if (!template?.Resources || !assets)
     throw new Error('The stack is missing: pass an app, or a template with the folder of its assets.');
   if (!existsSync(assets)) throw new Error(`The folder of the assets, ${assets}, does not exist.`);
-  const stack = readTemplate(template, assets, { ...options, ...readDeployment(template, assets) });
+  const stack = readTemplate(template, assets, { ...options, ...readDeployment(template, assets), ...deployment });
   const issuers = stack.api.routes.flatMap(({ authorizer = {} }) => ('issuer' in authorizer ? authorizer.issuer : []));
   if (!options.jwt || issuers.length === 0 || issuers.includes(options.jwt.issuer)) return stack;
   const trusted = [...new Set(issuers)].join(', ');
@@ -175,14 +175,14 @@ const readStack = (source: Source, options: ReadOptions): ServedStack => {
  * @returns the stack called `name` or, without a name, the app's only stack, or the only one with an API
  * @throws Error unless exactly one stack fits
  */
-const synthesize = (app: App, name?: string): { template: Template; assets: string } => {
+const synthesize = (app: App, name?: string): Deployment & { template: Template; assets: string } => {
   const { directory } = app.synth();
   const stacks = readStacks(directory);
-  const isApi = ({ Type }: { Type: string }) => Type === 'AWS::ApiGatewayV2::Api';
-  const [stack, ...others] = stacks.filter(({ names, template }) =>
-    name === undefined ? stacks.length === 1 || Object.values(template.Resources).some(isApi) : names.includes(name),
-  );
-  if (stack !== undefined && others.length === 0) return { template: stack.template, assets: directory };
+  const hasApi = ({ template }: OtherStack) => JSON.stringify(template).includes('"AWS::ApiGatewayV2::Api"');
+  const withApi = stacks.length === 1 ? stacks : stacks.filter(hasApi);
+  const [stack, ...others] = name === undefined ? withApi : stacks.filter(({ names }) => names.includes(name));
+  if (stack !== undefined && others.length === 0)
+    return { ...stack, others: othersOf(stack, stacks), assets: directory };
   const found = stacks.map(({ names }) => names[0]).join(', ') || 'none';
   const problem = name === undefined ? 'must have one stack with an HTTP API' : `has no stack ${name}`;
   throw new Error(`The app ${problem}, but it has ${found}. Pass the name of one as \`stack\` (--stack).`);

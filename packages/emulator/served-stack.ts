@@ -101,8 +101,8 @@ export type CorsSpec = {
   maxAge?: number;
 };
 
-/** The paths of a stage begin with its name, but not those of the stage $default. */
-export type ApiSpec = { account: Account; stage: string; routes: (RouteSpec | LeftOutRoute)[]; cors?: CorsSpec };
+/** `stages` is $default alone, or names with which paths begin. */
+export type ApiSpec = { account: Account; stages: string[]; routes: (RouteSpec | LeftOutRoute)[]; cors?: CorsSpec };
 
 export const defaultStage = '$default';
 

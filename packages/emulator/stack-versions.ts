@@ -82,19 +82,19 @@ export class StackVersions {
     return done;
   }
 
-  async #add(stack: ServedStack, mustLoad: string[] = []): Promise<void> {
+  async #add(stack: ServedStack, swapped: string[] = []): Promise<void> {
     if (this.#isClosed) throw new Error('The stack was closed while a new version of it was loaded.');
     const specs = stack.functions.map((spec) => ({
       ...spec,
       ...(spec.inlineCode !== undefined && { folder: this.#archives.folderOfCode(spec.inlineCode) }),
       environment: { ...this.#store.environmentOf(spec), ...spec.environment },
     }));
-    const functions = new Functions(specs, this.#options, this.#archives, this.#newest?.functions);
+    const functions = new Functions(specs, this.#options, this.#archives, this.#newest?.functions, swapped);
     const respond = httpApi(stack.api, (...event) => functions.invoke(...event), this.#options);
     const version: Version = { stack, functions, respond, inProgress: 0 };
     this.#open.add(version);
     try {
-      await functions.warmUpReplacements(mustLoad);
+      await functions.warmUpReplacements(swapped);
     } catch (error) {
       await this.#end(version);
       throw error;

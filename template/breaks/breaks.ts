@@ -688,11 +688,11 @@ const byFile: Record<string, Row[]> = {
   ],
   'packages/emulator/dynamodb/tables.ts': [
     [
-      'return [KeySchema, AttributeDefinitions, ...indexes]',
+      'return [keyOf(KeySchema), types, ...indexes]',
       'return [...indexes]',
       'A table with a different key is accepted.',
     ],
-    ['AttributeDefinitions, ...indexes]', 'AttributeDefinitions]', 'A table with different indexes is accepted.'],
+    ['types, ...indexes]', 'types]', 'A table with different indexes is accepted.'],
   ],
   '.devcontainer/devcontainer.json': [
     ['"requireLocalPort": true', '"requireLocalPort": false', 'In a dev container, /docs refuses the browser.'],

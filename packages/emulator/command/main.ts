@@ -63,7 +63,9 @@ const start = async (folder: string, { stack, port, watch, leaveOut, data, optio
   let stopping = false;
   const announceAndLoad = async (): Promise<void> => {
     announce(emulator);
-    await emulator.warmUp().catch((error) => stopping || say(error.message));
+    const { stack } = emulator;
+    // A reload closes functions that are being loaded.
+    await emulator.warmUp().catch((error) => stopping || emulator.stack !== stack || say(error.message));
   };
   void announceAndLoad();
   const keepOld = ({ message }: Error) =>

@@ -4,6 +4,7 @@ import {
   DescribeTableCommand,
   type DynamoDBClient,
   DynamoDBServiceException,
+  type KeySchemaElement,
   ResourceNotFoundException,
   type TableDescription,
   waitUntilTableExists,
@@ -47,19 +48,16 @@ const mustMatch = (existing: TableDescription, table: TableSpec): void => {
 type Definition = TableDescription | TableSpec;
 
 /** What a table cannot change: its key and its indexes. Sorted, because their order means nothing. */
-const shapeOf = ({ KeySchema, AttributeDefinitions = [], ...table }: Definition) => {
+const shapeOf = ({ KeySchema, AttributeDefinitions = [], ...table }: Definition): string[][] => {
   const { GlobalSecondaryIndexes = [], LocalSecondaryIndexes = [] } = table;
+  const keyOf = (schema: KeySchemaElement[] = []) => schema.map((each) => `${each.AttributeName} ${each.KeyType}`);
   const indexes = [GlobalSecondaryIndexes, LocalSecondaryIndexes].map((each) =>
-    each.map(({ IndexName, KeySchema, Projection: { ProjectionType, NonKeyAttributes = [] } = {} }) => [
-      IndexName,
-      KeySchema,
-      ProjectionType,
-      NonKeyAttributes.toSorted(),
-    ]),
+    each.map(({ IndexName, KeySchema, Projection: { ProjectionType, NonKeyAttributes = [] } = {} }) =>
+      [IndexName, ...keyOf(KeySchema), ProjectionType, ...NonKeyAttributes.toSorted()].join(),
+    ),
   );
-  return [KeySchema, AttributeDefinitions, ...indexes].map((part = []) =>
-    part.map((each) => JSON.stringify(each)).sort(),
-  );
+  const types = AttributeDefinitions.map((each) => `${each.AttributeName} ${each.AttributeType}`);
+  return [keyOf(KeySchema), types, ...indexes].map((part) => part.sort());
 };
 
 const describe = async (client: DynamoDBClient, TableName?: string): Promise<TableDescription | undefined> => {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { LogLine } from '../lambda/functions.ts';
+import type { FunctionOptions, LogLine } from '../lambda/functions.ts';
 import type { Account, ApiSpec, AuthorizerSpec } from '../served-stack.ts';
 import { applyCors, isPreflight, refusedOrigin } from './cors.ts';
 import { type Invoke, type Invoker, integrate, makeInvoker } from './invocation.ts';
@@ -17,14 +17,11 @@ export type Responded = { response: HttpResponse; error?: string; refusedOrigin?
 /** Responds to one request. `log` receives the lines that the functions log. */
 export type Respond = (request: IncomingMessage, requestId: string, log: LogLine[]) => Promise<Responded>;
 
-export type HttpApiOptions = {
-  /** If true, neither functions nor requests time out, so that a debugger can pause the functions. */
-  debug?: boolean;
-};
+export type HttpApiOptions = Pick<FunctionOptions, 'debug'>;
 
 /** Makes a function that handles a request as the gateway does: it calls the route's authorizer and function. */
 export const httpApi = (
-  { account, stage, routes, cors }: ApiSpec,
+  { account, stages, routes, cors }: ApiSpec,
   invoke: Invoke,
   { debug = false }: HttpApiOptions = {},
   clock: Clock = Date.now,
@@ -35,8 +32,8 @@ export const httpApi = (
 
   const handle = async (request: IncomingMessage, requestId: string, invoker: Invoker): Promise<HttpResponse> => {
     checkHead(request);
-    const target = readTarget(request, stage);
-    const match = target.segments && find(request.method ?? '', target.segments);
+    const target = readTarget(request, stages);
+    const match = find(request.method ?? '', target.segments);
     const preflight = cors !== undefined && isPreflight(request);
     // A preflight request must pass the authorizer, if any, of the route that it matches. AWS documents this for the
     // route $default (link in cors.ts).
@@ -44,7 +41,7 @@ export const httpApi = (
     if (match === undefined) throw new Refused(responses.notFound);
     const { route } = match;
     if (route.leftOut !== undefined) throw new Refused(notServed(route.leftOut), route.leftOut);
-    const event = requestEvent(request, requestId, account, stage, target, match);
+    const event = requestEvent(request, requestId, account, target, match);
     const body = await readEventBody(request);
     const authorize = route.authorizer && (await authorizers.get(route.authorizer));
     const authorizer = await authorize?.(event, route, invoker);
@@ -75,7 +72,5 @@ const makeAuthorizer = async (spec: AuthorizerSpec, account: Account, clock: Clo
 
 const failed = (thrown: unknown): Responded => ({
   response: thrown instanceof Refused ? thrown.response : responses.serverError,
-  error: errorMessage(thrown),
+  error: thrown instanceof Error ? thrown.message : String(thrown),
 });
-
-export const errorMessage = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

@@ -50,7 +50,7 @@ export const lambdaAuthorizer = (spec: LambdaAuthorizerSpec, { id, region }: Acc
       throw new Refused(responses.unauthorized, `${name}: not called, because the request has no ${source}`);
     });
     const { apiId, stage, http } = event.requestContext;
-    const path = stage === defaultStage ? http.path : http.path.slice(`/${stage}`.length);
+    const path = stage === defaultStage ? http.path : http.path.slice(`/${stage}`.length) || '/';
     const arn = `arn:aws:execute-api:${region}:${id}:${apiId}/${stage}/${http.method}${path}`;
     const [key, now] = [JSON.stringify(identity), clock()];
     let { verdict, expires = 0 } = cache.get(key) ?? {};

@@ -17,24 +17,10 @@ const limits = { requestLineAndHeaderValues: 10_240, body: 10 * 1024 * 1024 };
 /** Checks the request line and the headers. @throws Refused if the gateway does not accept them */
 export const checkHead = (request: IncomingMessage): void => {
   if (headBytes(request) > limits.requestLineAndHeaderValues) throw new Refused(responses.headersTooLarge);
-  const { httpVersion, headers, headersDistinct } = request;
-  const { host: hosts = [], expect = [] } = headersDistinct;
-  // Refuse every version but 1.0 and 1.1: only HTTP/1.x has a request line (RFC 9112 section 2.3); an HTTP/2 connection
-  // begins with a preface instead (RFC 9113 section 3.4).
-  if (httpVersion !== '1.1' && httpVersion !== '1.0')
-    throw new Refused(responses.badRequest, `the request is HTTP/${httpVersion}, not HTTP/1.0 or HTTP/1.1`);
-  // RFC 9112 section 3.2: a request needs exactly one valid Host header. Only an HTTP/1.0 request may omit it.
-  const isOmitted = hosts.length === 0 && httpVersion === '1.0';
-  if (!isOmitted && (hosts.length !== 1 || !isAuthority(headers.host ?? '')))
-    throw new Refused(responses.badRequest, 'the request needs exactly one Host header, with a valid host');
   // RFC 9110 section 10.1.1: a server may refuse every expectation other than 100-continue.
+  const { expect = [] } = request.headersDistinct;
   if (expect.some((value) => value.toLowerCase() !== '100-continue')) throw new Refused(responses.expectationFailed);
 };
-
-/**
- * Whether `text` is a host and an optional port. A user name before the host is invalid: see RFC 9110 section 4.2.4.
- */
-const isAuthority = (text: string): boolean => /^[^/?#@\\\u0080-\uffff]+$/.test(text) && URL.canParse(`http://${text}`);
 
 /**
  * Counts the bytes of the request line and the header values, as API Gateway's quota does. Node.js reads each byte as
@@ -44,27 +30,35 @@ const headBytes = ({ method, url, httpVersion, rawHeaders }: IncomingMessage): n
   [`${method} ${url} HTTP/${httpVersion}`, ...rawHeaders.filter((_, index) => index % 2 === 1)].join('').length;
 
 /**
- * A request target: the decoded path, the decoded segments between its slashes without the stage (undefined if the path
- * is of no stage), and the query string as it was sent.
+ * A request target: the decoded path, its stage, the decoded segments between its slashes without the stage, and the
+ * query string as it was sent.
  */
-type RequestTarget = { rawPath: string; segments: string[] | undefined; rawQueryString: string };
+type RequestTarget = { rawPath: string; stage: string; segments: string[]; rawQueryString: string };
 
-/** Reads the path and the query string of a request. @throws Refused if the path has an invalid %-escape */
-export const readTarget = ({ url = '/' }: IncomingMessage, stage: string): RequestTarget => {
+/**
+ * Reads the path and the query string of a request.
+ * @throws Refused if the path has an invalid %-escape, or begins with none of the stages
+ */
+export const readTarget = ({ url = '/' }: IncomingMessage, stages: string[]): RequestTarget => {
   const { pathname, rawQueryString } = splitTarget(url);
+  const all = decodeSegments(pathname);
+  return { rawPath: all.join('/'), ...inStage(stages, all), rawQueryString };
+};
+
+const decodeSegments = (pathname: string): string[] => {
   try {
     // RFC 3986 section 2.2: an encoded slash (%2F) is data, so split the path before decoding it.
-    const segments = pathname.split('/').map(decodeURIComponent);
-    return { rawPath: segments.join('/'), segments: segmentsIn(stage, segments), rawQueryString };
+    return pathname.split('/').map(decodeURIComponent);
   } catch {
     throw new Refused(responses.badRequest, 'the path has an invalid escape sequence');
   }
 };
 
-const segmentsIn = (stage: string, segments: string[]): string[] | undefined => {
-  if (stage === defaultStage) return segments;
-  const [root = '', first, ...others] = segments;
-  return first === stage ? [root, ...(others.length > 0 ? others : [''])] : undefined;
+const inStage = (stages: string[], segments: string[]): { stage: string; segments: string[] } => {
+  if (stages.includes(defaultStage)) return { stage: defaultStage, segments };
+  const [root = '', stage = '', ...others] = segments;
+  if (!stages.includes(stage)) throw new Refused(responses.notFound, `the path begins with no stage: ${stages.join()}`);
+  return { stage, segments: [root, ...(others.length > 0 ? others : [''])] };
 };
 
 /** Splits a request target into path and query. An absolute target (`POST http://host/orders`) is valid, too. */
@@ -92,8 +86,7 @@ export const requestEvent = (
   request: IncomingMessage,
   requestId: string,
   account: Account,
-  stage: string,
-  { rawPath, rawQueryString }: RequestTarget,
+  { rawPath, stage, rawQueryString }: RequestTarget,
   { route: { routeKey }, pathParameters }: Match,
 ): RequestEvent => {
   const method = request.method ?? '';

@@ -18,15 +18,12 @@ export type AccessLogEntry = {
   requestId: string;
   /** Why the gateway itself sent an error response instead of a function's response. */
   error?: string;
-  /** The beginning of the body of a 4xx or 5xx. */
+  /** The first 4,000 characters of the body of a 4xx or 5xx. */
   errorBody?: string;
   /** The request's Origin, if CORS does not allow it. */
   refusedOrigin?: string;
   log: LogLine[];
 };
-
-/** In characters: enough for a message of ours, and little enough to keep 1,000 of them. */
-const errorBodyLength = 4_000;
 
 export type GatewayOptions = {
   /** Handles a request with the API that is being served at that time; a reload may replace the API. */
@@ -57,7 +54,7 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
     const milliseconds = performance.now() - started;
     const { pathname: path } = splitTarget(url);
     const { status, body } = response;
-    const errorBody = status >= 400 && { errorBody: String(body).slice(0, errorBodyLength) };
+    const errorBody = status >= 400 && { errorBody: String(body).slice(0, 4_000) };
     const entry = { time, method, path, status, milliseconds, requestId, log };
     try {
       await onRequest({ ...entry, ...(error && { error }), ...errorBody, ...cors });
@@ -69,7 +66,7 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
   // Node's limit for headers must exceed API Gateway's (10,240 bytes), so that `respond` can check the latter and
   // return a 431.
   const limits = debug ? { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 } : {};
-  const server = createServer({ maxHeaderSize: 64 * 1024, requireHostHeader: false, ...limits }, handle);
+  const server = createServer({ maxHeaderSize: 64 * 1024, ...limits }, handle);
   server.on('checkExpectation', handle);
   return server;
 };

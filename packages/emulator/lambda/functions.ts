@@ -19,14 +19,15 @@ export class Functions {
   #isWarm: boolean;
 
   /**
-   * Functions of the previous version (`earlier`) are reused if their specs are unchanged. `archives` unzips code and
-   * layers; whoever hands it in removes what it has unzipped.
+   * Functions of the previous version (`earlier`) are reused if their specs are unchanged, apart from those in `swapped`.
+   * `archives` unzips code and layers; whoever hands it in removes what it has unzipped.
    */
   constructor(
     specs: FunctionSpec[],
     { certificates = [], debug = false, maxInstances = 8 }: FunctionOptions = {},
     archives = new Archives(),
     earlier?: Functions,
+    swapped: string[] = [],
   ) {
     // More threads than processors would only make each other's loading time out.
     const loading = new Turns(debug ? Number.POSITIVE_INFINITY : os.availableParallelism());
@@ -34,7 +35,7 @@ export class Functions {
     const before = earlier === undefined ? new Map<string, LambdaFunction>() : earlier.#functions;
     this.#functions = new Map(
       specs.map((spec) => {
-        const same = before.get(spec.name);
+        const same = swapped.includes(spec.name) ? undefined : before.get(spec.name);
         return [spec.name, same && isDeepStrictEqual(same.spec, spec) ? same : new LambdaFunction(spec, shared)];
       }),
     );

@@ -8,7 +8,7 @@ import {
   type Target,
 } from '../served-stack.ts';
 import { readAuthorization, readAuthorizer } from './authorizers.ts';
-import { type FindTarget, onlyByPermission, targetFinder } from './functions.ts';
+import { type FindTarget, onlyByPermission, targetFinder, type Use } from './functions.ts';
 import type { ServedType, ServedTypes } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
 import { named, namesIn } from './template.ts';
@@ -58,14 +58,17 @@ type Api = Resource<'AWS::ApiGatewayV2::Api'>;
 type Route = Resource<'AWS::ApiGatewayV2::Route'>;
 type IntegrationPart = Resource<'AWS::ApiGatewayV2::Integration'>;
 
-/** Reads the HTTP API of a template. `jwt` is an option of `serve`. @throws Error if no HTTP API can be served */
-export const readApi = (resources: Resources, jwt?: JwtIssuer): ApiSpec => {
+/**
+ * Reads the HTTP API of a template. `jwt` is an option of `serve`, and `use` gets the functions of routes and
+ * authorizers. @throws Error if no HTTP API can be served
+ */
+export const readApi = (resources: Resources, use: Use, jwt?: JwtIssuer): ApiSpec => {
   const api = findApi(resources);
   resources.readAll(partsOfApi, (part) => part.mustBe('ApiId', [api.logicalId]));
-  const stage = readStage(resources);
+  const stages = readStages(resources);
   const { account } = resources;
   const cors = readCors(api);
-  return { account, stage, routes: readRoutes(api, resources, jwt), ...(cors && { cors }) };
+  return { account, stages, routes: readRoutes(api, resources, use, jwt), ...(cors && { cors }) };
 };
 
 /** Returns the first HTTP API, and leaves out the others. */
@@ -82,14 +85,23 @@ const findApi = (resources: Resources): Api => {
 const missing = (resources: Resources, type: ServedType, advice: string): Error =>
   resources.error(`The template has no ${type} that can be served. ${advice}`);
 
-/** Returns the name of the stage. Others beside it give the API other addresses on AWS; they have no effect here. */
-const readStage = (resources: Resources): string => {
-  const stages = resources.readAll(['AWS::ApiGatewayV2::Stage'], (each) => each);
-  const served = stages.find((each) => each.get('StageName') === defaultStage) ?? stages[0];
-  if (served === undefined) throw missing(resources, 'AWS::ApiGatewayV2::Stage', 'Add one (in CDK: addStage).');
-  for (const other of stages) if (other !== served) resources.withoutEffect.push(named(other));
-  served.mustBe('AutoDeploy', [true]);
-  return served.text('StageName');
+/**
+ * Returns the names of the stages to serve: $default or, without it, all that are deployed. Those beside $default give
+ * the API other addresses on AWS, and have no effect here.
+ */
+const readStages = (resources: Resources): string[] => {
+  const isDefault = (each: Resource<'AWS::ApiGatewayV2::Stage'>) => each.get('StageName') === defaultStage;
+  const hasDefault = resources.ofType('AWS::ApiGatewayV2::Stage').some(isDefault);
+  const stages = resources.readAll(['AWS::ApiGatewayV2::Stage'], (each) => {
+    if (!hasDefault || isDefault(each)) {
+      each.mustBe('AutoDeploy', [true]);
+      return [each.text('StageName')];
+    }
+    resources.withoutEffect.push(named(each));
+    return [];
+  });
+  if (stages.flat().length > 0) return stages.flat();
+  throw missing(resources, 'AWS::ApiGatewayV2::Stage', 'Add one (in CDK: addStage).');
 };
 
 const partsOfApi = [
@@ -141,8 +153,8 @@ const readCors = (api: Api): CorsSpec | undefined => {
 type Integration = { target: Target; timeout: number };
 
 /** Reads the routes of the API. A route that needs what is left out says so in its responses. */
-const readRoutes = (api: Api, resources: Resources, jwt?: JwtIssuer): ApiSpec['routes'] => {
-  const findTarget = targetFinder(resources);
+const readRoutes = (api: Api, resources: Resources, use: Use, jwt?: JwtIssuer): ApiSpec['routes'] => {
+  const findTarget = targetFinder(resources, use);
   const byId = <T extends ServedType, Result>(type: T, readPart: (part: Resource<T>) => Result) =>
     new Map(resources.readAll([type], (part): [string, Result] => [part.logicalId, readPart(part)]));
   const integrations = byId('AWS::ApiGatewayV2::Integration', (each) => readIntegration(each, findTarget));
@@ -152,8 +164,7 @@ const readRoutes = (api: Api, resources: Resources, jwt?: JwtIssuer): ApiSpec['r
     const routeKey = readRouteKey(route);
     const target = route.text('Target');
     const logicalId = target.replace(/^integrations\//, '');
-    resources.mustServe({ logicalId });
-    resources.mustServe({ logicalId: route.text('AuthorizerId', '') });
+    for (const needed of [logicalId, route.text('AuthorizerId', '')]) resources.mustServe({ logicalId: needed });
     const integration = integrations.get(logicalId);
     if (integration === undefined) throw route.refuse(`its Target ${target} is not an integration of the template`);
     return { routeKey, ...integration, ...readAuthorization(route, authorizers) };

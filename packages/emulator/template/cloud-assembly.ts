@@ -7,8 +7,8 @@ import type { Template } from './template.ts';
 type Properties = { stackName?: string; templateFile?: string; directoryName?: string };
 type Artifact = { type: string; displayName?: string; environment?: string; properties?: Properties };
 
-/** A stack. `names` are the one that `cdk list` prints, such as Prod/Orders for a stack of a stage, and `nameOnAws`. */
-type Stack = { names: string[]; nameOnAws: string; template: Template; account: Account };
+/** A stack. `assembly` is the folder of the manifest that lists it, and `names` are the one that `cdk list` prints, such as Prod/Orders for a stack of a stage, and `nameOnAws`. */
+type Stack = { names: string[]; nameOnAws: string; template: Template; account: Account; assembly: string };
 
 export const manifestOf = (folder: string): string => path.join(folder, 'manifest.json');
 
@@ -24,7 +24,8 @@ export const readStacks = (folder: string): Stack[] => {
       return readStacks(path.join(folder, directoryName));
     if (type !== 'aws:cloudformation:stack' || templateFile === undefined) return [];
     const template = readJson(path.join(folder, templateFile));
-    return [{ names: [displayName, nameOnAws], nameOnAws, template, account: accountOf(environment) }];
+    const names = [displayName, nameOnAws];
+    return [{ names, nameOnAws, template, account: accountOf(environment), assembly: folder }];
   });
 };
 
@@ -42,7 +43,13 @@ export type OtherStack = Pick<Stack, 'account' | 'nameOnAws' | 'template'>;
 export const readDeployment = (template: Template, assets: string): Omit<Deployment, 'jwt'> => {
   const stacks = existsSync(manifestOf(assets)) ? readStacks(assets) : [];
   const found = stacks.length === 1 ? stacks[0] : stacks.find((stack) => isDeepStrictEqual(stack.template, template));
-  return { ...found, others: stacks.filter((stack) => stack !== found) };
+  return { ...found, others: othersOf(found, stacks) };
+};
+
+/** The other stacks. Those of the same stage of the app come first, because each stage may export the same names. */
+export const othersOf = (stack: Stack | undefined, all: Stack[]): Stack[] => {
+  const distance = ({ assembly }: Stack) => Number(assembly !== stack?.assembly);
+  return all.filter((each) => each !== stack).toSorted((one, other) => distance(one) - distance(other));
 };
 
 /** The account and region of a stack, written as aws://ACCOUNT/REGION; the defaults if the app leaves them open. */

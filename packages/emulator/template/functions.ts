@@ -9,7 +9,7 @@ import { namesIn, own } from './template.ts';
 /** Returns the name of a function. `text` is that name, or the ARN of the function, of a version or of an alias. */
 export const functionNameIn = (text: string): string => text.replace(/^arn:.*:function:/, '').replace(/:.*$/, '');
 
-export const functionName = (fn: Resource<'AWS::Lambda::Function'>): string => fn.text('FunctionName', fn.logicalId);
+export const functionName = (fn: Resource<'AWS::Lambda::Function'>): string => fn.text('FunctionName', fn.madeUpName);
 
 const arnOf = (fn: Resource<'AWS::Lambda::Function'>): string => functionArn(fn.account, functionName(fn));
 
@@ -20,7 +20,7 @@ export const aliasArn = (alias: Resource<'AWS::Lambda::Alias'>): string =>
   `${functionArn(alias.account, nameOfFunction(alias))}:${alias.text('Name', '')}`;
 
 const layerArn = (layer: Resource<'AWS::Lambda::LayerVersion'>): string =>
-  `arn:aws:lambda:${layer.account.region}:${layer.account.id}:layer:${layer.logicalId}:${onlyVersion}`;
+  `arn:aws:lambda:${layer.account.region}:${layer.account.id}:layer:${layer.madeUpName}:${onlyVersion}`;
 
 /**
  * The version number of every published function: always 1, because a template contains the code of only one version.
@@ -73,16 +73,21 @@ export const onlyByPermission =
 
 type FunctionResource = Resource<'AWS::Lambda::Function'>;
 
+export type Use = (fn: FunctionResource) => void;
+
+/** Variables to set in place of the template's, by the name of a function. */
+type Environment = Record<string, Record<string, string>>;
+
 /**
  * Reads a function of a template. Numbers, such as the timeout, must be in Lambda's ranges:
  * https://docs.aws.amazon.com/lambda/latest/api/API_CreateFunction.html
  * @param assets is the folder of the CDK's assets
  */
-const readFunction = (
+export const readFunction = (
   fn: FunctionResource,
   resources: Resources,
   assets: string,
-  environment: Record<string, string>,
+  environment: Environment,
 ): FunctionSpec => {
   if (fn.raw('VpcConfig') !== undefined)
     fn.leaveOut('VpcConfig', 'this machine is not in that network, so the function may reach other hosts');
@@ -98,7 +103,7 @@ const readFunction = (
     handler: fn.text('Handler'),
     runtime,
     layers: readLayers(fn, resources).map((folder) => path.join(assets, folder)),
-    environment: readEnvironment(fn, environment),
+    environment: readEnvironment(fn, own(environment, functionName(fn)) ?? {}),
     timeout: 1000 * fn.number('Timeout', 3, { min: 1, max: 900 }),
     memoryMegabytes: fn.number('MemorySize', 128, { min: 128, max: 10_240 }),
     logLevel: readLogLevel(fn),
@@ -106,18 +111,9 @@ const readFunction = (
   };
 };
 
-/** Variables to set in place of the template's, by the name of a function. */
-type Environment = Record<string, Record<string, string>>;
-
-/** Reads the functions of a template. */
-export const readFunctions = (resources: Resources, assets: string, environment: Environment): FunctionSpec[] =>
-  resources.readAll(['AWS::Lambda::Function'], (fn) =>
-    readFunction(fn, resources, assets, own(environment, functionName(fn)) ?? {}),
-  );
-
 /** @throws Error if no function has a name in `environment` */
 export const checkNames = (resources: Resources, environment: Environment): void => {
-  const names = resources.stacks.flatMap((stack) => stack.ofType('AWS::Lambda::Function')).map(functionName);
+  const names = resources.ofStacks('AWS::Lambda::Function').map(functionName);
   for (const name of Object.keys(environment)) {
     if (!names.includes(name))
       throw new Error(`The option environment names ${name}, but the functions of the stack are ${names.join(', ')}.`);
@@ -148,7 +144,7 @@ const assetOf = (resource: Resource, name: string, content: unknown): string => 
 /** Returns the folders of a function's layers, and leaves out layers that are not of the stack. */
 const readLayers = (fn: FunctionResource, resources: Resources): string[] =>
   fn.list('Layers').flatMap((arn) => {
-    const found = resources.ofType('AWS::Lambda::LayerVersion').find((layer) => layerArn(layer) === arn);
+    const found = resources.ofStacks('AWS::Lambda::LayerVersion').find((layer) => layerArn(layer) === arn);
     if (found !== undefined) return assetOf(found, 'Content', found.raw('Content'));
     fn.leaveOut(`layer ${String(arn)}`, 'its files are not on this machine');
     return [];
@@ -177,25 +173,27 @@ const latest = '$LATEST';
  */
 export type FindTarget = (resource: Resource, uri: string) => Target;
 
-export const targetFinder = (resources: Resources): FindTarget => {
-  const permissions = resources.readAll(['AWS::Lambda::Permission'], (permission) => {
-    const isOfGateway = permission.text('Principal') === 'apigateway.amazonaws.com';
-    const mayInvoke = ['lambda:InvokeFunction', 'lambda:*', '*'].includes(permission.text('Action'));
-    return isOfGateway && mayInvoke ? permission.text('FunctionName') : '';
-  });
-  const { account } = resources;
-  const permitted = permissions.map((text) => (text.startsWith('arn:') ? text : functionArn(account, text)));
+/** @param use is called with each function that is the target of a resource, and may throw its Refusal */
+export const targetFinder = (resources: Resources, use: Use): FindTarget => {
+  const isPermitted = (arn: string): boolean =>
+    resources.ofStacks('AWS::Lambda::Permission').some((permission) => {
+      const isOfGateway = permission.text('Principal') === 'apigateway.amazonaws.com';
+      const mayInvoke = ['lambda:InvokeFunction', 'lambda:*', '*'].includes(permission.text('Action'));
+      const text = isOfGateway && mayInvoke ? permission.text('FunctionName') : '';
+      return [text, functionArn(permission.account, text)].includes(arn);
+    });
 
   /** Finds what has an ARN. @throws Refusal of its `user` */
   const need = (user: Resource, arn: string, what: string) => {
     const inStacks = <T extends ServedType>(type: T, arnOf: (part: Resource<T>) => string) =>
-      resources.stacks.flatMap((stack) => stack.ofType(type)).find((each) => arnOf(each) === arn);
+      resources.ofStacks(type).find((each) => arnOf(each) === arn);
     const fn = inStacks('AWS::Lambda::Function', arnOf);
     const version = inStacks('AWS::Lambda::Version', versionArn);
     const alias = inStacks('AWS::Lambda::Alias', aliasArn);
     const part = fn ?? version ?? alias;
     if (part === undefined) throw user.refuse(`the template has no ${what}`);
     part.mustBeServed();
+    if (fn) use(fn);
     return { part, version: alias ? alias.text('FunctionVersion', '') : version ? onlyVersion : latest };
   };
 
@@ -203,10 +201,10 @@ export const targetFinder = (resources: Resources): FindTarget => {
     const arn = /\/functions\/(.*)\/invocations$/.exec(uri)?.[1] ?? uri;
     const { part, version } = need(resource, arn, `function, version or alias ${arn}`);
     const name = functionNameIn(arn);
-    const unqualified = functionArn(account, name);
+    const unqualified = arn.replace(/(:function:[^:]+):.*/, '$1');
     need(part, unqualified, `function ${name}`);
     if (version !== latest) need(part, `${unqualified}:${version}`, `version ${version} of ${name}`);
-    if (permitted.includes(arn)) return { functionName: name, arn, version };
+    if (isPermitted(arn)) return { functionName: name, arn, version };
     const advice = 'Add an AWS::Lambda::Permission for exactly that ARN, with the principal apigateway.amazonaws.com.';
     throw resource.refuse(`API Gateway has no permission to invoke ${arn}`, advice);
   };

@@ -1,7 +1,7 @@
 import type { FunctionSpec, JwtIssuer, ServedStack, TableSpec } from '../served-stack.ts';
 import { readApi } from './api.ts';
 import type { Deployment } from './cloud-assembly.ts';
-import { aliasArn, checkNames, functionName, readFunctions } from './functions.ts';
+import { checkNames, functionName, readFunction, type Use } from './functions.ts';
 import { leaveOutAdvice } from './other-types.ts';
 import { type Resource, Resources } from './resources.ts';
 import { readTables, tableName, tableTypeNames } from './tables.ts';
@@ -37,34 +37,34 @@ export const readTemplate = (
   assets: string,
   { leaveOut = false, environment = {}, ...deployment }: ReadOptions & Deployment = {},
 ): ServedStack => {
-  const [functions, tables]: [FunctionSpec[], TableSpec[]] = [[], []];
-  const read = (each: Resources): void => {
-    // Tables come first, because functions that refer to a refused one are left out.
-    tables.push(...readTables(each));
-    functions.push(...readFunctions(each, assets, environment));
+  const tables: TableSpec[] = [];
+  const resources = new Resources(template, deployment, (imported) => tables.push(...readTables(imported)));
+  // Tables come first, because functions that refer to a refused one are left out.
+  tables.push(...readTables(resources));
+  const functions = new Map<Resource, FunctionSpec>();
+  const use: Use = (fn) => {
+    if (!functions.has(fn)) functions.set(fn, readFunction(fn, resources, assets, environment));
   };
-  const resources = new Resources(template, deployment, read);
-  read(resources);
-  const api = readApi(resources, deployment.jwt);
+  resources.readAll(['AWS::Lambda::Function'], use);
+  // Of other stacks, only the functions of routes and authorizers are used.
+  const api = readApi(resources, use, deployment.jwt);
   checkNames(resources, environment);
   refuseDuplicates(resources);
   const { account, leftOut, withoutEffect } = resources;
   if (!leaveOut && leftOut.length > 0) throw resources.error(leaveOutAdvice);
-  return { account, api, functions, tables, leftOut, withoutEffect };
+  return { account, api, functions: [...functions.values()], tables, leftOut, withoutEffect };
 };
 
 /**
- * Refuses resources with the same name, ARN or route: AWS would create only the first. Names that AWS would make up are
- * logical ids here, so two stacks may have the same. AWS does not document whether
- * routes may differ only in the names of variables; they are refused, too, as only one would get requests here.
+ * Refuses resources with the same name or route: AWS would create only the first. AWS does not document whether routes
+ * may differ only in the names of variables; they are refused, too, as only one would get requests here.
  */
 const refuseDuplicates = (resources: Resources): void => {
   const used = [
-    ...resources.stacks.flatMap((stack) => [
-      ...stack.readAll(['AWS::Lambda::Function'], (fn) => ({ of: fn, what: `function name, ${functionName(fn)}` })),
-      ...stack.readAll(['AWS::Lambda::Alias'], (alias) => ({ of: alias, what: `ARN, ${aliasArn(alias)}` })),
-      ...stack.readAll(tableTypeNames, (table) => ({ of: table, what: `table name, ${tableName(table)}` })),
-    ]),
+    ...resources
+      .ofStacks('AWS::Lambda::Function')
+      .map((fn) => ({ of: fn, what: `function name, ${functionName(fn)}` })),
+    ...resources.ofStacks(...tableTypeNames).map((table) => ({ of: table, what: `table name, ${tableName(table)}` })),
     ...resources.readAll(['AWS::ApiGatewayV2::Route'], (each) => ({ of: each, what: `route, ${routePattern(each)}` })),
   ];
   for (const [what, [first, second]] of Map.groupBy(used, (each) => each.what)) {

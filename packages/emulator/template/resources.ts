@@ -24,6 +24,8 @@ import {
 export class Resources {
   readonly account: Account;
   readonly scope: Scope;
+  /** What the names begin with that AWS would make up: two stacks may have the same logical ids. */
+  readonly prefix: string;
   /** The names of the resources that have no effect here, such as Logs (AWS::Logs::LogGroup). */
   readonly withoutEffect: string[] = [];
   /** The stack to serve: this one, or the one that imports values from it. */
@@ -39,6 +41,7 @@ export class Resources {
   /** @param onImport is called with each stack from which values are imported, before they are used */
   constructor(template: Template, deployment: Deployment, onImport: (from: Resources) => void, importer?: Resources) {
     this.#root = importer ? importer.#root : this;
+    this.prefix = importer ? `${deployment.nameOnAws}-` : '';
     if (template.Transform !== undefined) {
       throw new Error(
         `The template has the Transform ${JSON.stringify(template.Transform)}, which only CloudFormation can apply. Serve the transformed template.`,
@@ -78,9 +81,9 @@ export class Resources {
     return found;
   }
 
-  /** This stack, and those from which it imports values. */
-  get stacks(): Resources[] {
-    return [this, ...this.#imported.values()];
+  /** The resources of some types in the stack to serve, and in those from which values are imported. */
+  ofStacks<T extends ServedType>(...types: T[]): Resource<T>[] {
+    return [this.#root, ...this.#root.#imported.values()].flatMap((each) => each.ofType(...types));
   }
 
   /** All resources of some types, including those that are left out. */
@@ -222,6 +225,11 @@ export class Resource<T extends ServedType = ServedType> {
 
   get account(): Account {
     return this.#resources.account;
+  }
+
+  /** Its name if the template gives it none. */
+  get madeUpName(): string {
+    return this.#resources.prefix + this.logicalId;
   }
 
   /** @throws Refusal if the resource is left out */

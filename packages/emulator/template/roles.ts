@@ -4,13 +4,13 @@ import type { ServedTypes, Values } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
 import { namesIn, own } from './template.ts';
 
-export const roleName = (role: Resource<'AWS::IAM::Role'>): string => role.text('RoleName', role.logicalId);
+export const roleName = (role: Resource<'AWS::IAM::Role'>): string => role.text('RoleName', role.madeUpName);
 
 export const roleArn = (role: Resource<'AWS::IAM::Role'>): string =>
   `arn:aws:iam::${role.account.id}:role/${roleName(role)}`;
 
-export const managedPolicyArn = ({ account, logicalId }: Resource<'AWS::IAM::ManagedPolicy'>): string =>
-  `arn:aws:iam::${account.id}:policy/${logicalId}`;
+export const managedPolicyArn = ({ account, madeUpName }: Resource<'AWS::IAM::ManagedPolicy'>): string =>
+  `arn:aws:iam::${account.id}:policy/${madeUpName}`;
 
 export const roleTypes = {
   'AWS::IAM::Role': {
@@ -64,12 +64,12 @@ const managedForOthers: ReadonlySet<string> = new Set(
  */
 export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: Resources): RoleSpec => {
   const arn = fn.text('Role');
-  const role = resources.ofType('AWS::IAM::Role').find((each) => roleArn(each) === arn);
+  const role = resources.ofStacks('AWS::IAM::Role').find((each) => roleArn(each) === arn);
   if (role === undefined) {
     fn.leaveOut(`Role ${arn}`, 'its policies are not in the template, so it allows nothing in the embedded store');
     return { role: [], roleName: arn.replace(/.*\//, '') };
   }
-  resources.mustServe(role);
+  role.mustBeServed();
   mustTrustLambda(role);
 
   const inline = [role.raw('Policies') ?? []].flat().flatMap((policy, index) => {
@@ -81,9 +81,9 @@ export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: R
     .list('ManagedPolicyArns')
     .flatMap((each) => readManaged(role, 'managed policy', String(each), resources) ?? []);
   const attached = resources
-    .ofType('AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy')
+    .ofStacks('AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy')
     .filter((policy) => policy.list('Roles').includes(roleName(role)))
-    .flatMap((policy) => readPolicy(policy, resources));
+    .flatMap(readPolicy);
   // https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_boundaries.html
   const limit = role.text('PermissionsBoundary', '');
   const boundary = limit === '' ? undefined : readManaged(role, 'PermissionsBoundary', limit, resources);
@@ -97,20 +97,17 @@ const readManaged = (
   arn: string,
   resources: Resources,
 ): Statement[] | undefined => {
-  const policy = resources.ofType('AWS::IAM::ManagedPolicy').find((each) => managedPolicyArn(each) === arn);
+  const policy = resources.ofStacks('AWS::IAM::ManagedPolicy').find((each) => managedPolicyArn(each) === arn);
   const name = arn.replace(/^arn:aws:iam::aws:policy\//, '');
   const ofAws = managedForOthers.has(name) ? [] : own(awsManaged, name);
-  const statements = policy ? readPolicy(policy, resources) : ofAws;
+  const statements = policy ? readPolicy(policy) : ofAws;
   if (statements === undefined)
     role.leaveOut(`${part} ${arn}`, 'it is unknown here, so it has no effect in the embedded store');
   return statements;
 };
 
-const readPolicy = (
-  policy: Resource<'AWS::IAM::Policy' | 'AWS::IAM::ManagedPolicy'>,
-  resources: Resources,
-): Statement[] => {
-  resources.mustServe(policy);
+const readPolicy = (policy: Resource<'AWS::IAM::Policy' | 'AWS::IAM::ManagedPolicy'>): Statement[] => {
+  policy.mustBeServed();
   return readDocument(policy, 'PolicyDocument', policy.raw('PolicyDocument'));
 };
 
@@ -130,8 +127,7 @@ const mustTrustLambda = (role: Resource<'AWS::IAM::Role'>): void => {
       return isAssuming && services.some((each) => each === 'lambda.amazonaws.com' || each === '*');
     });
   const certain = about.filter(({ Condition }) => Condition === undefined).map(({ Effect }) => Effect);
-  const isAllowed = certain.includes('Allow');
-  const isDenied = certain.includes('Deny');
+  const [isAllowed, isDenied] = ['Allow', 'Deny'].map((effect) => certain.includes(effect));
   if (!isDenied && about.some(({ Effect, Condition }) => Condition && Effect === (isAllowed ? 'Deny' : 'Allow'))) {
     // AWS does not document which condition keys Lambda sends when it assumes a role.
     throw role.refuse(`a Condition in its ${path} decides whether Lambda may assume it`);

@@ -6,7 +6,7 @@ type Table = Resource<keyof typeof tableTypes>;
 
 /** The name of a table. Without a TableName, the name is the logical id, extended if that is too short for DynamoDB. */
 export const tableName = (table: Table): string =>
-  table.text('TableName', table.logicalId.length < 3 ? `${table.logicalId}-table` : table.logicalId);
+  table.text('TableName', table.madeUpName.length < 3 ? `${table.madeUpName}-table` : table.madeUpName);
 
 const lists = {
   read: 'TableName KeySchema AttributeDefinitions GlobalSecondaryIndexes LocalSecondaryIndexes',

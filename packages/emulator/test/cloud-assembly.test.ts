@@ -32,17 +32,21 @@ test('readStacks reads the stacks of a cloud assembly and of its stages, and rea
         displayName: 'Prod/Orders',
         properties: { templateFile: 'orders.json', stackName: 'orders-1' },
       },
+      ProdData: stack('../orders.json'),
     },
   });
   const [template, ofStage] = [{ Resources: { Api: {} } }, { Resources: {} }];
   await write('orders.json', template);
   await write('assembly-Prod/orders.json', ofStage);
+  const assembly = path.join(folder, 'assembly-Prod');
   const stacks = [
-    { names: ['Orders', 'Orders'], nameOnAws: 'Orders', template, account: defaultAccount },
-    { names: ['Prod/Orders', 'orders-1'], nameOnAws: 'orders-1', template: ofStage, account },
+    { names: ['Orders', 'Orders'], nameOnAws: 'Orders', template, account: defaultAccount, assembly: folder },
+    { names: ['Prod/Orders', 'orders-1'], nameOnAws: 'orders-1', template: ofStage, account, assembly },
+    { names: ['ProdData', 'ProdData'], nameOnAws: 'ProdData', template, account: defaultAccount, assembly },
   ];
   expect(readStacks(folder)).toEqual(stacks);
-  expect(readDeployment(ofStage, folder)).toEqual({ ...stacks[1], others: stacks.slice(0, 1) });
+  const others = [stacks[2], stacks[0]];
+  expect(readDeployment(ofStage, folder), 'those of the same stage first').toEqual({ ...stacks[1], others });
 
   await write('manifest.json', { artifacts: { Orders: stack('orders.json') } });
   const changed = { Resources: {} };

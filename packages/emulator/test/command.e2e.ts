@@ -103,8 +103,8 @@ test('the command says what is wrong, and exits with code 1', async () => {
     run(command, '--port', String(used), '--stack', 'Prod/Api', '--options', 'options.json'),
     ...['missing.json', 'list.json', 'port.json'].map((file) => run(command, '--options', file)),
     run(command, 'dist'),
+    run(command, '--stack', 'Api'),
     run(command),
-    run(command, '--stack', 'Prod/Api'),
   ]);
   expect(results).toEqual(
     [
@@ -115,7 +115,7 @@ test('the command says what is wrong, and exits with code 1', async () => {
       "argument 'list.json' is invalid. It must be an object.",
       "argument 'port.json' is invalid. The command has an argument for port.",
       'dist/manifest.json is missing. Run `cdk synth` first',
-      'it has Prod/Api, Other. Pass the name of one as `stack` (--stack)',
+      'The app has no stack Api, but it has Prod/Api, Other. Pass the name of one as `stack` (--stack)',
       'AWS::SQS::Queue',
     ].map((message) => [1, expect.stringContaining(message)]),
   );

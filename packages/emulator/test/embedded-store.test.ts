@@ -267,6 +267,8 @@ describe('the embedded store', () => {
     const reversed = { ...byDay, Projection: { ...byDay.Projection, NonKeyAttributes: ['name', 'note'] } };
     const store = await open([{ ...orders, GlobalSecondaryIndexes: [byDay, byNight] }]);
     await store.createTables([{ ...orders, GlobalSecondaryIndexes: [byNight, reversed] }]);
+    const KeySchema = orders.KeySchema.map(({ AttributeName, KeyType }) => ({ KeyType, AttributeName }));
+    await store.createTables([{ ...orders, KeySchema, GlobalSecondaryIndexes: [byDay, byNight] }]);
   });
 
   test('is not used if it refuses a table, and the message says what to do', async () => {

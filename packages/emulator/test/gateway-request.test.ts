@@ -81,24 +81,35 @@ describe('a function gets an event in payload format 2.0', () => {
   });
 });
 
-describe('a stage that is not $default begins the paths of requests', () => {
-  const api = { stage: 'v1', routes: ['GET /', 'GET /v1', 'GET /{proxy+}'].map(openRoute) };
+describe('stages that are not $default begin the paths of requests', () => {
+  const api = { stages: ['dev', 'v1'], routes: ['GET /', 'GET /v1', 'GET /{proxy+}'].map(openRoute) };
 
   test.each([
-    ['/v1', 'GET /'],
-    ['/v1/', 'GET /'],
-    ['/v1/v1', 'GET /v1'],
-    ['/v1/a/b', 'GET /{proxy+}'],
-  ])('%s is of the route %s', async (rawPath, routeKey) => {
+    ['/v1', 'v1', 'GET /'],
+    ['/v1/', 'v1', 'GET /'],
+    ['/v1/v1', 'v1', 'GET /v1'],
+    ['/dev/a/b', 'dev', 'GET /{proxy+}'],
+  ])('%s is of the stage %s and the route %s', async (rawPath, stage, routeKey) => {
     const { port, event } = await start({}, api);
     expect((await send(port, `GET ${rawPath}`)).status).toBe(200);
-    expect(event()).toMatchObject({ routeKey, rawPath, requestContext: { stage: 'v1', http: { path: rawPath } } });
+    expect(event()).toMatchObject({ routeKey, rawPath, requestContext: { stage, http: { path: rawPath } } });
   });
 
-  test.each(['/', '/a/b', '/v1x', '/v%2F1', '/V1'])('%s is not found', async (path) => {
-    const { port } = await start({}, api);
-    expect((await send(port, `GET ${path}`)).status).toBe(404);
-  });
+  test.each(['GET /', 'GET /a/b', 'GET /v1x', 'GET /v%2F1', 'GET /V1', 'OPTIONS /a'])(
+    '%s is not found',
+    async (line) => {
+      const cors = {
+        allowOrigins: ['*'],
+        allowMethods: [],
+        allowHeaders: [],
+        exposeHeaders: [],
+        allowCredentials: false,
+      };
+      const { port } = await start({}, { ...api, cors });
+      const headers = ['Origin: https://shop.example', 'Access-Control-Request-Method: GET'];
+      expect((await send(port, line, headers)).status).toBe(404);
+    },
+  );
 });
 
 const routes = [openRoute('$default')];
@@ -106,24 +117,6 @@ const routes = [openRoute('$default')];
 /** Sends a request without a body: the request line and the headers. @returns the response */
 const sendHead = (port: number, requestLine: string, ...headers: string[]) =>
   exchange(port, [requestLine, ...headers, 'Connection: close', '', ''].join('\r\n'));
-
-describe('the gateway responds 400 to', () => {
-  const host = 'Host: api.example';
-  test.each<[what: string, requestLine: string, ...headers: string[]]>([
-    ['no Host header', 'GET / HTTP/1.1'],
-    ['two Host headers', 'GET / HTTP/1.1', host, host],
-    ['a request line with HTTP/2.0', 'GET / HTTP/2.0', host],
-    ...['', 'a/b', 'user@api.example', 'api.example:65536', '::1', '[api.example]', '\u00fc.example'].map(
-      (text): [string, string, string] => [`the host ${text}`, 'GET / HTTP/1.1', `Host: ${text}`],
-    ),
-  ])('%s', async (_, requestLine, ...headers) => {
-    const { port, called, log } = await start({}, { routes });
-    const response = await sendHead(port, requestLine, ...headers);
-    expect(response).toMatchObject({ status: 400, body: '{"message":"Bad Request"}' });
-    expect(called).toEqual([]);
-    expect(log).toMatchObject([{ status: 400, error: expect.stringMatching(/^the request /) }]);
-  });
-});
 
 describe('the gateway accepts', () => {
   test.each([

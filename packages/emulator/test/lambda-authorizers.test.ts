@@ -47,12 +47,13 @@ describe('an IAM policy', () => {
     expect(called).toEqual(status === 200 ? ['Authorizer', 'Orders'] : ['Authorizer']);
   });
 
-  test('names a stage before the method, and leaves it out of the path', async () => {
-    const { port } = await start(
-      { Authorizer: policy(statement('Allow', arn('v1/GET/a'))) },
-      { ...guarded(), stage: 'v1' },
-    );
-    expect((await send(port, 'GET /v1/a', [token])).status).toBe(200);
+  test.each([
+    ['v1/GET/a', '/v1/a'],
+    ['v1/GET/', '/v1'],
+  ])('for %s allows the path %s, which begins with the stage', async (resource, target) => {
+    const api = { ...guarded({}, ['GET /', 'GET /a']), stages: ['v1'] };
+    const { port } = await start({ Authorizer: policy(statement('Allow', arn(resource))) }, api);
+    expect((await send(port, `GET ${target}`, [token])).status).toBe(200);
   });
 
   test('is accepted, too, from a function that may return isAuthorized', async () => {

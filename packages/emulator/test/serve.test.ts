@@ -205,6 +205,15 @@ test('swap replaces the code and variables of one function, unless the code cann
   expect([await ask('/One'), await ask('/Two')]).toEqual(['"new"', '"two 2"']);
 });
 
+test('swap loads the code again if it is in the same folder as before', async () => {
+  const { emulator, ask } = await start({ functions: { One: returning('one') } });
+  const folder = await folderWith({ 'index.js': returning('built') });
+  await emulator.swap('One', folder);
+  await writeFile(`${folder}/index.js`, returning('built again'));
+  await emulator.swap('One', folder);
+  expect(await ask('/One')).toBe('"built again"');
+});
+
 test('swap and invoke reject if the function does not exist', async () => {
   const { emulator } = await start({ functions: { One: returning('one') } });
   const message = 'The stack has no function Other. It has One.';

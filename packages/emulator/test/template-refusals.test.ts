@@ -265,7 +265,6 @@ const roles: Row[] = [
 ];
 
 const secondRoute = { ApiId: 'Api', RouteKey: 'GET /orders/{number}', Target: 'integrations/ShopIntegration' };
-const secondAlias = { FunctionName: 'Shop', FunctionVersion: '1', Name: 'live' };
 
 test.each<[logicalId: string, properties: object, message: string]>([
   [
@@ -295,7 +294,6 @@ test.each<[logicalId: string, properties: object, message: string]>([
 const names: Row[] = [
   ['Second', add('Second', 'AWS::ApiGatewayV2::Route', secondRoute), 'GetOrder has the same route, GET /orders/{}'],
   ['Guard', set('Shop', { FunctionName: 'the-guard' }), 'Shop has the same function name, the-guard'],
-  ['Second', add('Second', 'AWS::Lambda::Alias', secondAlias), 'ShopLive has the same ARN, arn:aws:lambda:'],
   ['Items', set('Orders', { TableName: 'items' }), 'Orders has the same table name, items'],
   ...['T1', 'a/b', 'x'.repeat(256)].map(
     (TableName): Row => ['Orders', { TableName }, `its TableName "${TableName}" is not supported`],

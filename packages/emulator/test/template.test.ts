@@ -5,7 +5,21 @@ import { type ReadOptions, readTemplate } from '../template/read-template.ts';
 import { served } from '../template/resource-types.ts';
 import { namesIn } from '../template/template.ts';
 import { assetHash, type ChangedResource, ordersTemplate } from './kit/orders-template.ts';
-import { account, arnOf, hash, key, number, range, resource, role, route, stage, text } from './kit/template-parts.ts';
+import {
+  account,
+  arnOf,
+  hash,
+  key,
+  number,
+  permission,
+  policy,
+  range,
+  resource,
+  role,
+  route,
+  stage,
+  text,
+} from './kit/template-parts.ts';
 
 const read = (change?: (resources: Record<string, ChangedResource>) => void) =>
   readTemplate(ordersTemplate(change), '/assets', { account });
@@ -21,7 +35,7 @@ describe('readTemplate', () => {
   test('reads routes, their authorizers, and the CORS configuration', () => {
     expect(read().api).toEqual({
       account,
-      stage: '$default',
+      stages: ['$default'],
       routes: [
         {
           routeKey: 'GET /orders/{id}',
@@ -142,8 +156,8 @@ describe('readTemplate', () => {
   test('reads what another stack exports, and the tables of that stack, and the name of its stack', () => {
     const deployment = { account, nameOnAws: 'Shop-1', others: [exporting({ Ref: 'Table' })] };
     const { functions, tables } = readTemplate(importing, '/assets', deployment);
-    expect(functions[0]?.environment).toEqual({ TABLE: 'Table', STACK: 'Shop-1' });
-    expect(tables.map(({ TableName }) => TableName)).toEqual(['Orders', 'items', 'Table']);
+    expect(functions[0]?.environment).toEqual({ TABLE: 'Data-Table', STACK: 'Shop-1' });
+    expect(tables.map(({ TableName }) => TableName)).toEqual(expect.arrayContaining(['Orders', 'items', 'Data-Table']));
   });
 
   test.each([
@@ -172,7 +186,10 @@ describe('readTemplate', () => {
         ...properties,
       });
       const Resources = { [logicalId]: hello, HelloRole: role({}) };
-      const Outputs = { Hello: { Value: arnOf(logicalId), Export: { Name: 'Code:Hello' } } };
+      const Outputs = {
+        Hello: { Value: arnOf(logicalId), Export: { Name: 'Code:Hello' } },
+        Role: { Value: { Ref: 'HelloRole' }, Export: { Name: 'Code:Role' } },
+      };
       return { template: { Resources, Outputs }, account, nameOnAws: 'Code' };
     };
     const hello = { 'Fn::ImportValue': 'Code:Hello' };
@@ -180,20 +197,49 @@ describe('readTemplate', () => {
       Object.assign(ShopIntegration?.Properties ?? {}, { IntegrationUri: hello });
       Object.assign(ShopPermission?.Properties ?? {}, { FunctionName: hello });
     });
-    const read = (other: ReturnType<typeof codeStack>, options: ReadOptions = {}) =>
-      readTemplate(routed, '/assets', { account, others: [other], ...options });
+    const read = (other: ReturnType<typeof codeStack>, options: ReadOptions = {}, template = routed) =>
+      readTemplate(template, '/assets', { account, others: [other], ...options });
+    const target = { functionName: 'Code-Hello', arn: functionArn(account, 'Code-Hello'), version: '$LATEST' };
 
-    test('invokes that function, which has its role and its code', () => {
-      const { api, functions } = read(codeStack(), { environment: { Hello: { NAME: 'Ann' } } });
-      const target = { functionName: 'Hello', arn: functionArn(account, 'Hello'), version: '$LATEST' };
-      expect(api.routes[0]).toMatchObject({ target });
-      const folder = `/assets/asset.${assetHash('d')}`;
-      expect(functions.at(-1)).toMatchObject({
-        name: 'Hello',
-        folder,
-        roleName: 'HelloRole',
-        environment: { NAME: 'Ann' },
+    test('invokes that function, which has its code, its variables, and what any stack allows to its role', () => {
+      const template = structuredClone(routed);
+      const statement = { Effect: 'Allow', Action: 'dynamodb:GetItem', Resource: '*' };
+      template.Resources['More'] = resource('AWS::IAM::Policy', {
+        PolicyDocument: policy(statement),
+        Roles: [{ 'Fn::ImportValue': 'Code:Role' }],
       });
+      const { api, functions } = read(codeStack(), { environment: { 'Code-Hello': { NAME: 'Ann' } } }, template);
+      expect(api.routes[0]).toMatchObject({ target });
+      expect(functions.at(-1)).toMatchObject({
+        name: 'Code-Hello',
+        folder: `/assets/asset.${assetHash('d')}`,
+        environment: { NAME: 'Ann' },
+        roleName: 'Code-HelloRole',
+        role: [{ effect: 'Allow', actions: ['dynamodb:GetItem'], resources: ['*'] }],
+      });
+    });
+
+    test('needs a permission in either stack', () => {
+      const { ShopPermission: _, ...others } = routed.Resources;
+      const withoutPermission = { ...routed, Resources: others };
+      expect(() => read(codeStack(), {}, withoutPermission)).toThrow('API Gateway has no permission to invoke');
+      const permitted = codeStack();
+      Object.assign(permitted.template.Resources, { Permission: permission(arnOf('Hello')) });
+      expect(read(permitted, {}, withoutPermission).api.routes[0]).toMatchObject({ target });
+    });
+
+    test('is served if both stacks have a function of the same logical id', () => {
+      const { functions } = read(codeStack({}, 'Shop'));
+      expect(functions.map(({ name }) => name)).toEqual(['Shop', 'the-guard', 'Code-Shop']);
+    });
+
+    test('is served whatever else is in that stack', () => {
+      const other = codeStack();
+      Object.assign(other.template.Resources, {
+        Unused: resource('AWS::Lambda::Function', { Runtime: 'python3.13' }),
+        Jobs: resource('AWS::SQS::Queue'),
+      });
+      expect(read(other).functions.map(({ name }) => name)).toEqual(['Shop', 'the-guard', 'Code-Hello']);
     });
 
     test('is refused or left out if that function cannot run here', () => {
@@ -208,12 +254,8 @@ describe('readTemplate', () => {
     test('is refused or left out if a variable of that function is unknown here', () => {
       const other = codeStack({ Environment: { Variables: { QUEUE: { 'Fn::ImportValue': 'Elsewhere' } } } });
       expect(() => read(other)).toThrow('Hello (AWS::Lambda::Function) cannot be served here: its Environment.');
-      const resource = 'Environment.Variables.QUEUE of Hello (AWS::Lambda::Function)';
-      expect(read(other, { leaveOut: true }).leftOut).toEqual([{ resource, reason: expect.any(String) }]);
-    });
-
-    test('is refused if both stacks have a function of the same name', () => {
-      expect(() => read(codeStack({}, 'Shop'))).toThrow('Shop has the same function name, Shop');
+      const left = 'Environment.Variables.QUEUE of Hello (AWS::Lambda::Function)';
+      expect(read(other, { leaveOut: true }).leftOut).toEqual([{ resource: left, reason: expect.any(String) }]);
     });
   });
 
@@ -331,8 +373,11 @@ describe('readTemplate', () => {
     expect(changed).toEqual(read());
   });
 
-  test('serves a stage that has another name, without $default', () => {
-    expect(readWith('Stage', { StageName: 'v1' })).toEqual({ ...read(), api: { ...read().api, stage: 'v1' } });
+  test('serves all stages that have other names, without $default', () => {
+    const { api } = read((all) => {
+      Object.assign(all, { Stage: stage({ StageName: 'dev' }), V1: stage({ StageName: 'v1' }) });
+    });
+    expect(api.stages).toEqual(['dev', 'v1']);
   });
 
   test('ignores another stage beside $default', () => {

@@ -19,7 +19,7 @@ const start = async (own: Partial<Parameters<typeof referencePage>[0]> = {}) => 
   let tokens = 0;
   const newToken = async () => `token-${++tokens}`;
   const api = gateway({
-    respond: httpApi({ account: defaultAccount, stage: '$default', routes: [] }, () =>
+    respond: httpApi({ account: defaultAccount, stages: ['$default'], routes: [] }, () =>
       Promise.reject(new Error('nobody')),
     ),
     onRequest: () => {},

@@ -74,7 +74,7 @@ export const start = async (functions: Functions = {}, api: Partial<ApiSpec> = {
     events[name] ??= JSON.parse(JSON.stringify(event));
     return functions.invoke ? functions.invoke(name) : asJson(results[name]);
   };
-  const respond = httpApi({ account, stage: defaultStage, routes: [route], ...api }, invoke, options, options.clock);
+  const respond = httpApi({ account, stages: [defaultStage], routes: [route], ...api }, invoke, options, options.clock);
   const server = gateway({ respond, onRequest: (entry) => log.push(entry), ...options });
   return {
     port: await startServer(server),
