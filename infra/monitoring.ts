@@ -216,22 +216,29 @@ const graphs = ({ api, operations, authorizer, tables }: Parts): cloudwatch.IWid
   return Object.entries(metrics).map(([title, left]) => new cloudwatch.GraphWidget({ title, left }));
 };
 
-/** Queries of the log, which cost only when somebody opens the dashboard: docs/decisions/alarms.md. */
+/** Queries of the log, which cost only while somebody looks at the dashboard: docs/decisions/alarms.md. */
 const ofLogs = ({ operations, authorizer }: Parts): cloudwatch.IWidget[] => {
-  const widget = (title: string, functions: ServiceFunction[], ...queryLines: string[]) => ({
-    ...{ title, queryLines, width: 12, height: 6 },
-    logGroupNames: functions.map(({ log }) => log.logGroupName),
-  });
-  const outcomes = 'stats count() by message.outcome, message.error, message.reason';
+  const logs = (functions: ServiceFunction[]) => functions.map(({ log }) => log.logGroupName);
+  const line = (title: string, operation: ServiceFunction, values: string) =>
+    new cloudwatch.LogQueryWidget({
+      title: `${title}, ${operation.node.id}`,
+      logGroupNames: logs([operation]),
+      queryLines: [`stats ${values} by bin(5m)`],
+      view: cloudwatch.LogQueryVisualizationType.LINE,
+    });
   const time = ['50', '90', '99'].map((percent) => `pct(message.store.milliseconds, ${percent})`).join(', ');
   return [
-    new cloudwatch.LogQueryWidget(
-      widget('Outcomes', [authorizer, ...operations], 'filter ispresent(message.outcome)', outcomes),
-    ),
     new cloudwatch.LogQueryWidget({
-      ...widget('Store', operations, `stats ${time}, avg(message.store.attempts) by bin(5m)`),
-      view: cloudwatch.LogQueryVisualizationType.LINE,
+      title: 'Outcomes',
+      logGroupNames: logs([authorizer, ...operations]),
+      queryLines: [
+        'filter ispresent(message.outcome)',
+        'stats count() as requests by message.outcome, message.error, message.reason',
+        'sort requests desc',
+      ],
     }),
+    ...operations.map((each) => line('Time of the store', each, time)),
+    ...operations.map((each) => line('Attempts at the store', each, 'avg(message.store.attempts)')),
   ];
 };
 

@@ -1,6 +1,6 @@
 /**
- * The test files that template/run and `npm run guide` leave out in their copies of the project, because no line of
- * them can turn red by what the copy changes. Files about the contract, its example, generated code, the stack or the
+ * The test files that template/run and `npm run guide` leave out in their copies of the project, because what the copy
+ * changes cannot turn them red, or because they take long and other files say the same. Files about the contract, its example, generated code, the stack or the
  * functions stay, and so does every file that is not listed. A whole `npm test` passes in these copies, too.
  *
  * `node template/left-out.ts contract` prints Vitest's options.

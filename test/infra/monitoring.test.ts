@@ -188,13 +188,35 @@ const textOf = (value: unknown): string => {
   return parts.map((part) => (typeof part === 'string' ? part : 'REGION')).join('');
 };
 
-test('the dashboard counts the outcomes in the logs of all functions, and measures the store by those of all operations', () => {
-  const body = JSON.stringify(prod.Resources['MonitoringDashboard']?.Properties['DashboardBody']);
-  const source = (name: string) => `SOURCE '",{"Ref":"${name}Logs"},"'`;
-  const sources = (names: string[]) => names.map(source).join(' | ');
-  const operations = operationNames.map(([, name]) => name);
-  expect(body).toContain(`${sources(['Authorizer', ...operations])} | filter ispresent(message.outcome)`);
-  expect(body).toContain(`${sources(operations)} | stats pct(message.store.milliseconds, 50), `);
+/** The dashboard as text. Its queries have a space for each line break. */
+const dashboard = JSON.stringify(prod.Resources['MonitoringDashboard']?.Properties['DashboardBody']).replaceAll(
+  String.raw`\\n`,
+  ' ',
+);
+
+test('the dashboard counts the outcomes in the logs of all functions', () => {
+  const source = (name: string) => `SOURCE '",{"Ref":"${name}Logs"},"' | `;
+  const all = ['Authorizer', ...operationNames.map(([, name]) => name)].map(source).join('');
+  const outcomes = 'stats count() as requests by message.outcome, message.error, message.reason | sort requests desc';
+  expect(dashboard).toContain(`${all}filter ispresent(message.outcome) | ${outcomes}${String.raw`\"`}`);
+});
+
+test.each(operationNames.map(([, name]) => name))(
+  'the dashboard draws the time and attempts of %s at the store',
+  (name) => {
+    const times = [50, 90, 99].map((percent) => `pct(message.store.milliseconds, ${percent})`).join(', ');
+    const rows = { 'Time of the store': times, 'Attempts at the store': 'avg(message.store.attempts)' };
+    for (const [title, values] of Object.entries(rows)) {
+      const start = String.raw`\"view\":\"timeSeries\",\"title\":\"${title}, ${name}\",\"region\":\"",{"Ref":"AWS::Region"},"\",`;
+      const query = String.raw`\"query\":\"SOURCE '",{"Ref":"${name}Logs"},"' | stats ${values} by bin(5m)\"`;
+      expect(dashboard).toContain(start + query);
+    }
+  },
+);
+
+test('the dashboard finds the metrics of each operation that is called on the table', () => {
+  const search = "SEARCH('{AWS/DynamoDB,TableName,Operation} TableName=";
+  expect(dashboard.split(search)).toHaveLength(3);
 });
 
 test("the dashboard's name contains the region, and its URL opens it in the region of the stack", () => {

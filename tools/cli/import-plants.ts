@@ -90,7 +90,7 @@ export const importPlants = async (given: string, options: Options, process: Com
     }
   } catch (error) {
     const isStopped = stop.signal.aborted;
-    // End the requests that are still running, and their retries.
+    // End the requests that are still running, for a caller that does not exit.
     stop.abort();
     progress.stop();
     const problem = await removeDone(input, last.end).catch(messageOf);

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { Console } from 'node:console';
 import { Command, type Option } from 'commander';
 import type { CommandProcess } from '../start/terminal.ts';
 
@@ -11,10 +12,10 @@ export class NpmCommand extends Command {
   constructor(name?: string, process?: Pick<CommandProcess, 'stdout' | 'stderr'>) {
     super(name);
     if (process === undefined) return;
-    this.exitOverride().configureOutput({
-      writeOut: (text) => process.stdout.write(text),
-      writeErr: (text) => process.stderr.write(text),
-    });
+    // A Console ignores that an output is closed.
+    const { log, error } = new Console(process.stdout, process.stderr);
+    const line = (text: string): string => text.replace(/\n$/, '');
+    this.exitOverride().configureOutput({ writeOut: (text) => log(line(text)), writeErr: (text) => error(line(text)) });
   }
 
   override createCommand(name?: string): NpmCommand {

@@ -64,7 +64,9 @@ test('serve rejects functions with different time zones, because the threads of 
   const serving = (TZ: string) =>
     serve({ ...stack, store: { folder: `${folder}/data` }, environment: { Two: { TZ } } });
   await expect(serving('Asia/Tokyo')).rejects.toThrow('UTC (One), Asia/Tokyo (Two)');
+  vi.stubEnv('TZ', 'Asia/Tokyo');
   await (await serving(':UTC')).close();
+  expect(process.env['TZ']).toBe('UTC');
 });
 
 test('serve and reload reject an issuer that no JWT authorizer of the stack trusts, because it would have no effect', async () => {

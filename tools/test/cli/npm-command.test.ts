@@ -1,6 +1,7 @@
 /** Tests commands with the variables that npm sets. npm-command.e2e.ts tests that npm sets them. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { Writable } from 'node:stream';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
 import { plant } from '../../cli/plant.ts';
@@ -9,7 +10,7 @@ import { restore } from '../../cli/restore.ts';
 import { stackTrace } from '../../cli/stack-trace.ts';
 import { token } from '../../cli/token.ts';
 import type { Command } from '../../start/terminal.ts';
-import { runHere } from './kit/run-here.ts';
+import { type Before, runHere } from './kit/run-here.ts';
 import { shop } from './kit/shop.ts';
 
 /** Plays `npm config list`: prints npm's default tag, what a file ~/.npmrc has, and the given options. */
@@ -30,11 +31,11 @@ afterAll(() => home.remove());
 type Variables = Record<string, string>;
 
 /** Runs a command with what npm has left of the command line, and with the options that npm has taken. */
-const run = (command: Command, args: string[], taken: Variables) => {
+const run = (command: Command, args: string[], taken: Variables, before?: Before) => {
   for (const name of Object.keys(process.env)) if (name.startsWith('npm_config_')) vi.stubEnv(name, undefined);
   const variables = Object.entries(taken).map(([name, value]) => [`npm_config_${name}`, value]);
   const environment = { npm_execpath: path.join(home.folder, 'npm'), DATA_DIR: home.folder };
-  return runHere(command, args, { ...environment, ...Object.fromEntries(variables) }).ended;
+  return runHere(command, args, { ...environment, ...Object.fromEntries(variables) }, before).ended;
 };
 
 test.each<[args: string[], taken: Variables, options: object]>([
@@ -73,18 +74,26 @@ test('a command says which option npm may hide, because npm has it, too', async 
   expect(await run(shop, ['label', '9'], { shoe: 'true' })).toEqual({ code: 0, stdout: '{"shoe":"9"}\n', stderr });
 });
 
+test('a command that cannot print a hint does its work all the same', async () => {
+  const close = (child: { stderr: Writable }) => {
+    child.stderr._write = (_chunk, _encoding, done) => done(new Error('EPIPE'));
+  };
+  const result = await run(shop, ['label', '9'], { shoe: 'true' }, close);
+  expect(result).toMatchObject({ code: 0, stdout: '{"shoe":"9"}\n' });
+});
+
 test("an option in npm's settings is not mistaken for one that npm has taken from the command line", async () => {
   const { stderr } = await run(token, [], { scope: '@acme', stack: '' });
   expect(stderr).toContain('No local service is running');
 });
 
-test.each<[command: Command, args: string[], option: string]>([
-  [plant, ['import'], 'from'],
-  [token, [], 'stack'],
-  [request, [], 'stack'],
-  [restore, [], 'from'],
-  [stackTrace, [], 'bundle'],
-])('%s %j refuses to run if npm has taken its option --%s', async (command, args, option) => {
+test.each<[what: string, option: string, command: Command, ...args: string[]]>([
+  ['plant import', 'from', plant, 'import'],
+  ['token', 'stack', token],
+  ['request', 'stack', request],
+  ['restore', 'from', restore],
+  ['stack-trace', 'bundle', stackTrace],
+])('npm run %s refuses to run if npm has taken its option --%s', async (_, option, command, ...args) => {
   const stderr = expect.stringContaining(`npm takes --${option}`);
   expect(await run(command, args, { [option]: 'true' })).toEqual({ code: 1, stdout: '', stderr });
 });

@@ -144,6 +144,7 @@ test.each<[result: Failed, sentence: RegExp]>([
   [notFound, /^deleteThing failed \(40401\): no thing has this id \[request QcNvjVNaC1t4m14=\]$/],
   [noAnswer, /^Nothing answers at http:\/\/x \(gone\): check that address or, if it is local, run npm start\.$/],
   [tokenRefused, /^The token was refused at http:\/\/x \(403\): get another one .* \[request QcNvjVNaC1t4m14=\]$/],
+  [gateway(504), /^deleteThing failed \(504: no\): try again later, which is safe\./],
   [gateway(413), /^deleteThing failed \(413: no\): the request is too large\./],
   [gateway(307), /^No Plant Store answers at http:\/\/x \(307\): check that address\./],
 ])('npm run plant explains the failure %j, with the id of the request if there is one', (result, sentence) => {

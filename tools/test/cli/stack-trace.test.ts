@@ -120,6 +120,12 @@ test.each<[says: RegExp, bundle: string | undefined]>([
   expect(() => translateLog(stack, bundle)).toThrow(says);
 });
 
+test('npm run stack-trace takes the hash of the bundle from --bundle', async () => {
+  const { child, ended } = runHere(stackTrace, ['--bundle', bundles[0] ?? '']);
+  child.stdin.end(stack);
+  expect(await ended).toEqual({ code: 0, stdout: expect.stringMatching(/^Error: oops\n {4}at start \(/), stderr: '' });
+});
+
 test('npm run stack-trace refuses input without a stack trace', async () => {
   const { child, ended } = runHere(stackTrace);
   child.stdin.end('{"outcome":"created"}');
