@@ -82,7 +82,9 @@ const esModule = 'export const value = await (async () => 1)()';
 const files = {
   'common.js': 'exports.value = 1',
   'common-with-the-word-import.js': '/* import */ exports.value = 1',
+  'common-in-strict-mode.js': '"use strict";export_ = import("node:os");exports.value=1;var export_',
   'es-module.js': esModule,
+  'minified-es-module.js': 'const a=1;export{a as value}',
   'typed/package.json': '{"type":"module"}',
   'typed/es-module.js': esModule,
   'common-named.js': 'exports.value = 1',
@@ -100,7 +102,9 @@ test.each<[runtime: string, environment: Record<string, string>, esModule: unkno
     const expected = {
       './common.js': 1,
       './common-with-the-word-import.js': 1,
+      './common-in-strict-mode.js': 1,
       './es-module.js': found,
+      './minified-es-module.js': found,
       './typed/es-module.js': 1,
       './imports-a-name.mjs': 1,
     };
