@@ -1,19 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import { Console } from 'node:console';
 import { Command, type Option } from 'commander';
-import type { CommandProcess } from '../start/terminal.ts';
 
 /**
  * A command that people run with npm, which takes all options before a `--` for itself. The command reads those from
  * npm's environment. It refuses to run if it sees that one may have been changed or lost. docs/api.md says what npm hides.
  */
 export class NpmCommand extends Command {
-  /** @param process gets the output. If it is given, a CommanderError is thrown instead of ending the process. */
-  constructor(name?: string, process?: Pick<CommandProcess, 'stdout' | 'stderr'>) {
+  /** @param console gets the output. If it is given, a CommanderError is thrown instead of ending the process. */
+  constructor(name?: string, console?: Console) {
     super(name);
-    if (process === undefined) return;
-    // A Console ignores that an output is closed.
-    const { log, error } = new Console(process.stdout, process.stderr);
+    if (console === undefined) return;
+    const { log, error } = console;
     const line = (text: string): string => text.replace(/\n$/, '');
     this.exitOverride().configureOutput({ writeOut: (text) => log(line(text)), writeErr: (text) => error(line(text)) });
   }

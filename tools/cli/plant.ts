@@ -17,7 +17,7 @@ const url = matching(/^https?:\/\/./, 'It must be a URL such as https://host.exa
 const lineNumber = matching(/^[1-9]\d{0,14}$/, 'It must be the number of a line, from 1.', Number);
 
 export const plant: Command = async (process, console) => {
-  const program = new NpmCommand('npm run -s plant --', process)
+  const program = new NpmCommand('npm run -s plant --', console)
     .description('Calls the operations of the running local service, or of the one that --stack or --url names.')
     .option('--stack <name>', 'a deployed stack, such as PlantStore: gets the address and tokens from AWS')
     .option('--url <url>', 'the service to use instead of the local one; needs an access token', url)

@@ -10,7 +10,7 @@ const requestId = matching(/^[\w+/=-]+$/, 'It must be the header apigw-requestid
 const dayCount = matching(/^[1-9]\d{0,3}$/, 'The number of days must be a whole number from 1 to 9999.', Number);
 
 export const request: Command = async (process, console) => {
-  const command = new NpmCommand('npm run -s request --', process)
+  const command = new NpmCommand('npm run -s request --', console)
     .description('Prints what is known of one request: its response, and what was logged for it.')
     .argument(
       '<id>',

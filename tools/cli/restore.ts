@@ -14,7 +14,7 @@ const tableName = matching(/^[\w.-]{3,255}$/, 'It must be the name of a table.',
 const again = 'Run the same command again: it skips what is already there.';
 
 export const restore: Command = async (process, console) => {
-  const command: NpmCommand = new NpmCommand('npm run -s restore --', process)
+  const command: NpmCommand = new NpmCommand('npm run -s restore --', console)
     .description('Copies what another DynamoDB table lacks. It changes and deletes nothing: run it again if it stops.')
     .option('--from <table>', 'the restored table', tableName)
     .option('--to <table>', 'the table that gets what it lacks, such as the output TableName', tableName)

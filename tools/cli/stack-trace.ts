@@ -29,7 +29,7 @@ const unfold = (input: string, bundle?: string): string | undefined => {
 };
 
 export const stackTrace: Command = async (process, console) => {
-  const { bundle } = new NpmCommand('npm run -s stack-trace --', process)
+  const { bundle } = new NpmCommand('npm run -s stack-trace --', console)
     .description("Prints lines of a function's log, or a stack trace, from stdin, with the lines of the sources.")
     .option('--bundle <sha256>', 'the bundle that ran, if the lines do not name it', hash)
     .showHelpAfterError('See: npm run -s stack-trace -- --help')

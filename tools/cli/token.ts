@@ -9,7 +9,7 @@ import { fetchDeployedToken, readDeployedIssuer } from './deployed-issuer.ts';
 import { NpmCommand } from './npm-command.ts';
 
 export const token: Command = async (process, console) => {
-  const { stack, scope } = new NpmCommand('npm run -s token --', process)
+  const { stack, scope } = new NpmCommand('npm run -s token --', console)
     .description('Prints an access token for the running local service, or for a stack in the AWS account.')
     .option('--stack <name>', 'the name of a deployed stack, such as PlantStore')
     .option('--scope <scope>', 'the scopes to ask for, separated by spaces (default: all scopes of the contract)')

@@ -3,7 +3,7 @@ import { NpmCommand } from '../../../cli/npm-command.ts';
 import { type Command, runCommand } from '../../../start/terminal.ts';
 
 export const shop: Command = async (process, console) => {
-  const program = new NpmCommand('npm run -s shop --', process).option('--place <name>');
+  const program = new NpmCommand('npm run -s shop --', console).option('--place <name>');
   const print = (given: object) => console.log(JSON.stringify({ ...program.opts(), ...given }));
   program.command('sell').alias('give').requiredOption('--shoe <size>').option('--hat <colour>').action(print);
   program.command('name').requiredOption('--tag <text>').action(print);
