@@ -3,11 +3,10 @@ import { existsSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { reason } from './dynamodb/data-folder.ts';
 import { openStore, type StoreLocation } from './dynamodb/store.ts';
-import type { HttpApiOptions } from './gateway/api.ts';
 import { type AccessLogEntry, type GatewayOptions, gateway } from './gateway/server.ts';
 import type { FunctionOptions, Outcome } from './lambda/functions.ts';
 import { checkOptions } from './options.ts';
-import { defaultStage, type ServedStack } from './served-stack.ts';
+import { type ServedStack, stagePath } from './served-stack.ts';
 import { listen } from './servers.ts';
 import { StackVersions } from './stack-versions.ts';
 import { type Deployment, type OtherStack, othersOf, readDeployment, readStacks } from './template/cloud-assembly.ts';
@@ -26,7 +25,6 @@ type Source = { app: App; stack?: string } | { template: Template; assets: strin
 export type ServeOptions = Source &
   ReadOptions &
   FunctionOptions &
-  HttpApiOptions &
   Pick<GatewayOptions, 'intercept'> & {
     /** A folder for the embedded store's data, or the address of a DynamoDB that the caller runs. */
     store: StoreLocation;
@@ -132,8 +130,7 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
   const running = started.move();
   return {
     get url() {
-      const [stage] = versions.current.stack.api.stages;
-      return `http://127.0.0.1:${listening}${stage === defaultStage ? '' : `/${stage}`}`;
+      return `http://127.0.0.1:${listening}${stagePath(versions.current.stack.api.stages[0])}`;
     },
     get routeKeys() {
       return versions.current.stack.api.routes.map(({ routeKey }) => routeKey);
@@ -157,11 +154,13 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
  * would
  */
 const readStack = (source: Source, options: ReadOptions): ServedStack => {
-  const { template, assets, ...deployment } = 'app' in source ? synthesize(source.app, source.stack) : source;
+  const found: Found = 'app' in source ? synthesize(source.app, source.stack) : source;
+  const { template, assets } = found;
   if (!template?.Resources || !assets)
     throw new Error('The stack is missing: pass an app, or a template with the folder of its assets.');
   if (!existsSync(assets)) throw new Error(`The folder of the assets, ${assets}, does not exist.`);
-  const stack = readTemplate(template, assets, { ...options, ...readDeployment(template, assets), ...deployment });
+  const deployment = 'others' in found ? found : readDeployment(template, assets);
+  const stack = readTemplate(template, assets, { ...options, ...deployment });
   const issuers = stack.api.routes.flatMap(({ authorizer = {} }) => ('issuer' in authorizer ? authorizer.issuer : []));
   if (!options.jwt || issuers.length === 0 || issuers.includes(options.jwt.issuer)) return stack;
   const trusted = [...new Set(issuers)].join(', ');
@@ -170,19 +169,21 @@ const readStack = (source: Source, options: ReadOptions): ServedStack => {
   );
 };
 
+/** A template, the folder of its assets, and, if it is of an app, how it is deployed. */
+type Found = Deployment & { template: Template; assets: string };
+
 /**
  * Synthesizes an app.
  * @returns the stack called `name` or, without a name, the app's only stack, or the only one with an API
  * @throws Error unless exactly one stack fits
  */
-const synthesize = (app: App, name?: string): Deployment & { template: Template; assets: string } => {
+const synthesize = (app: App, name?: string): Found => {
   const { directory } = app.synth();
   const stacks = readStacks(directory);
   const hasApi = ({ template }: OtherStack) => JSON.stringify(template).includes('"AWS::ApiGatewayV2::Api"');
   const withApi = stacks.length === 1 ? stacks : stacks.filter(hasApi);
   const [stack, ...others] = name === undefined ? withApi : stacks.filter(({ names }) => names.includes(name));
-  if (stack !== undefined && others.length === 0)
-    return { ...stack, others: othersOf(stack, stacks), assets: directory };
+  if (stack && others.length === 0) return { ...stack, others: othersOf(stack, stacks), assets: directory };
   const found = stacks.map(({ names }) => names[0]).join(', ') || 'none';
   const problem = name === undefined ? 'must have one stack with an HTTP API' : `has no stack ${name}`;
   throw new Error(`The app ${problem}, but it has ${found}. Pass the name of one as \`stack\` (--stack).`);

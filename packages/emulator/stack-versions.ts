@@ -1,5 +1,5 @@
 import type { Store } from './dynamodb/store.ts';
-import { type HttpApiOptions, httpApi, type Respond } from './gateway/api.ts';
+import { httpApi, type Respond } from './gateway/api.ts';
 import { Archives } from './lambda/archives.ts';
 import { type FunctionOptions, Functions, type Outcome } from './lambda/functions.ts';
 import type { FunctionSpec, ServedStack } from './served-stack.ts';
@@ -12,7 +12,7 @@ type Version = { stack: ServedStack; functions: Functions; respond: Respond; inP
  */
 export class StackVersions {
   readonly #store: Store;
-  readonly #options: FunctionOptions & HttpApiOptions;
+  readonly #options: FunctionOptions;
   /** Every version that is not closed: the newest, those with requests in progress, and one that is being loaded. */
   readonly #open = new Set<Version>();
   #newest?: Version;
@@ -20,7 +20,7 @@ export class StackVersions {
   #lastChange: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(store: Store, options: FunctionOptions & HttpApiOptions) {
+  constructor(store: Store, options: FunctionOptions) {
     this.#store = store;
     this.#options = options;
   }
@@ -94,7 +94,7 @@ export class StackVersions {
     const version: Version = { stack, functions, respond, inProgress: 0 };
     this.#open.add(version);
     try {
-      await functions.warmUpReplacements(swapped);
+      await functions.warmUpReplacements();
     } catch (error) {
       await this.#end(version);
       throw error;

@@ -380,7 +380,11 @@ const byFile: Record<string, Row[]> = {
     ['kept?.port ?? 0', '0', 'After each restart of the local service, every token is refused.'],
   ],
   'packages/emulator/lambda/functions.ts': [
-    ['replaced !== each && (', 'before.size < 0 && (', 'A reload replaces a function by one that is broken.'],
+    [
+      'if (replaced === each) return [];',
+      'if (before.size >= 0) return [];',
+      'A reload replaces a function by one that is broken.',
+    ],
     [
       'replaced ? replaced.isLoaded : this.#isWarm',
       'this.#isWarm || replaced?.isLoaded',

@@ -45,10 +45,8 @@ const mustMatch = (existing: TableDescription, table: TableSpec): void => {
   );
 };
 
-type Definition = TableDescription | TableSpec;
-
 /** What a table cannot change: its key and its indexes. Sorted, because their order means nothing. */
-const shapeOf = ({ KeySchema, AttributeDefinitions = [], ...table }: Definition): string[][] => {
+const shapeOf = ({ KeySchema, AttributeDefinitions = [], ...table }: TableDescription | TableSpec): string[][] => {
   const { GlobalSecondaryIndexes = [], LocalSecondaryIndexes = [] } = table;
   const keyOf = (schema: KeySchemaElement[] = []) => schema.map((each) => `${each.AttributeName} ${each.KeyType}`);
   const indexes = [GlobalSecondaryIndexes, LocalSecondaryIndexes].map((each) =>

@@ -3,10 +3,10 @@ import type { FunctionOptions, LogLine } from '../lambda/functions.ts';
 import type { Account, ApiSpec, AuthorizerSpec } from '../served-stack.ts';
 import { applyCors, isPreflight, refusedOrigin } from './cors.ts';
 import { type Invoke, type Invoker, integrate, makeInvoker } from './invocation.ts';
-import { type Authorize, lambdaAuthorizer } from './lambda-authorizer.ts';
+import { type Authorize, type Clock, lambdaAuthorizer } from './lambda-authorizer.ts';
 import { checkHead, eventBody, readEventBody, readTarget, requestEvent } from './request.ts';
 import { type HttpResponse, notServed, Refused, responses } from './response.ts';
-import { type Clock, routeFinder } from './routes.ts';
+import { routeFinder } from './routes.ts';
 
 /**
  * The response to a request. `error` says why the gateway responded instead of a function, and `refusedOrigin` is the
@@ -17,13 +17,11 @@ export type Responded = { response: HttpResponse; error?: string; refusedOrigin?
 /** Responds to one request. `log` receives the lines that the functions log. */
 export type Respond = (request: IncomingMessage, requestId: string, log: LogLine[]) => Promise<Responded>;
 
-export type HttpApiOptions = Pick<FunctionOptions, 'debug'>;
-
 /** Makes a function that handles a request as the gateway does: it calls the route's authorizer and function. */
 export const httpApi = (
   { account, stages, routes, cors }: ApiSpec,
   invoke: Invoke,
-  { debug = false }: HttpApiOptions = {},
+  { debug = false }: Pick<FunctionOptions, 'debug'> = {},
   clock: Clock = Date.now,
 ): Respond => {
   const find = routeFinder(routes);

@@ -1,9 +1,8 @@
 import * as jose from 'jose';
 import type { JwtAuthorizerSpec } from '../served-stack.ts';
-import type { Authorize } from './lambda-authorizer.ts';
+import type { Authorize, Clock } from './lambda-authorizer.ts';
 import { identityOf } from './request.ts';
 import { isObject, Refused, responses } from './response.ts';
-import type { Clock } from './routes.ts';
 
 /** AWS documents "RSA-based algorithms" without names. It names these three, and none of RSA-PSS, for REST APIs. */
 const algorithms = ['RS256', 'RS384', 'RS512'];

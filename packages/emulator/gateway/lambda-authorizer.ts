@@ -1,15 +1,11 @@
 import { readPolicy } from '../policy.ts';
-import {
-  type Account,
-  defaultStage,
-  type LambdaAuthorizerSpec,
-  type RouteSpec,
-  type Statement,
-} from '../served-stack.ts';
+import { type Account, type LambdaAuthorizerSpec, type RouteSpec, type Statement, stagePath } from '../served-stack.ts';
 import type { Invoker } from './invocation.ts';
 import { headersOf, identityOf, type RequestEvent } from './request.ts';
 import { isObject, Refused, responses } from './response.ts';
-import type { Clock } from './routes.ts';
+
+/** Returns the time in milliseconds since 1970. */
+export type Clock = () => number;
 
 /** Authorizes a request. @returns the `authorizer` of the event's request context @throws Refused */
 export type Authorize = (event: RequestEvent, route: RouteSpec, invoke: Invoker) => Promise<object>;
@@ -50,7 +46,7 @@ export const lambdaAuthorizer = (spec: LambdaAuthorizerSpec, { id, region }: Acc
       throw new Refused(responses.unauthorized, `${name}: not called, because the request has no ${source}`);
     });
     const { apiId, stage, http } = event.requestContext;
-    const path = stage === defaultStage ? http.path : http.path.slice(`/${stage}`.length) || '/';
+    const path = http.path.slice(stagePath(stage).length) || '/';
     const arn = `arn:aws:execute-api:${region}:${id}:${apiId}/${stage}/${http.method}${path}`;
     const [key, now] = [JSON.stringify(identity), clock()];
     let { verdict, expires = 0 } = cache.get(key) ?? {};

@@ -3,10 +3,9 @@
  * (payload format 2.0).
  * https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
  */
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { type Account, defaultStage } from '../served-stack.ts';
+import { type Account, defaultStage, newTraceRoot } from '../served-stack.ts';
 import { readBody } from '../servers.ts';
 import { Refused, responses } from './response.ts';
 import type { Match } from './routes.ts';
@@ -103,7 +102,7 @@ export const requestEvent = (
     ...(cookie !== undefined && { cookies: cookie.split(/; */) }),
     headers: {
       ...headers,
-      'x-amzn-trace-id': `Root=1-${Math.floor(now.getTime() / 1000).toString(16)}-${randomUUID().replaceAll('-', '').slice(0, 24)}`,
+      'x-amzn-trace-id': newTraceRoot(),
       'x-forwarded-for': sourceIp,
       'x-forwarded-port': String(request.socket.localPort),
       'x-forwarded-proto': 'http',

@@ -75,6 +75,3 @@ const matchPath = (segments: Segment[], path: string[]): Record<string, string> 
   }
   return segments.length === path.length ? variables : undefined;
 };
-
-/** Returns the time in milliseconds since 1970. */
-export type Clock = () => number;

@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import os from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
-import { type FunctionSpec, functionArn, type Target } from '../served-stack.ts';
+import { type FunctionSpec, functionArn, newTraceRoot, randomHex, type Target } from '../served-stack.ts';
 import { Archives } from './archives.ts';
 import { Instance, type LogLine, type Outcome, payloadLimit } from './instance.ts';
 import { textOf } from './reports.ts';
@@ -21,6 +20,7 @@ export class Functions {
   /**
    * Functions of the previous version (`earlier`) are reused if their specs are unchanged, apart from those in `swapped`.
    * `archives` unzips code and layers; whoever hands it in removes what it has unzipped.
+   * @throws Error if a function in `swapped` does not exist
    */
   constructor(
     specs: FunctionSpec[],
@@ -39,10 +39,12 @@ export class Functions {
         return [spec.name, same && isDeepStrictEqual(same.spec, spec) ? same : new LambdaFunction(spec, shared)];
       }),
     );
+    for (const name of swapped) this.#find(name);
     this.#isWarm = earlier === undefined ? false : earlier.#isWarm;
     this.#replacements = [...this.#functions].flatMap(([name, each]) => {
       const replaced = before.get(name);
-      return replaced !== each && (replaced ? replaced.isLoaded : this.#isWarm) ? [each] : [];
+      if (replaced === each) return [];
+      return swapped.includes(name) || (replaced ? replaced.isLoaded : this.#isWarm) ? [each] : [];
     });
   }
 
@@ -59,7 +61,7 @@ export class Functions {
    */
   async invokeByName(functionName: string, event: unknown): Promise<Outcome> {
     const fn = this.#find(functionName);
-    return fn.invoke({ functionName, arn: fn.arn, version: '$LATEST' }, event);
+    return fn.invoke({ functionName, arn: functionArn(fn.spec.account, functionName), version: '$LATEST' }, event);
   }
 
   /**
@@ -72,11 +74,11 @@ export class Functions {
   }
 
   /**
-   * Loads the functions in `names`, and each that replaces a loaded one, so that code that is broken does not replace
+   * Loads the functions in `swapped`, and each that replaces a loaded one, so that code that is broken does not replace
    * what runs; if the previous version was warmed up, loads new functions, too. @throws Error as `warmUp` does
    */
-  async warmUpReplacements(names: string[]): Promise<void> {
-    await loadAll([...names.map((name) => this.#find(name)), ...this.#replacements]);
+  async warmUpReplacements(): Promise<void> {
+    await loadAll(this.#replacements);
   }
 
   /** Closes every function, except those that another stack in `others` shares. */
@@ -137,7 +139,6 @@ type Shared = Required<FunctionOptions> & { archives: Archives; loading: Turns }
 class LambdaFunction {
   readonly spec: FunctionSpec;
   readonly #shared: Shared;
-  readonly arn: string;
   /** Every instance that has not ended. */
   readonly #instances = new Set<Instance>();
   #idle: Instance[] = [];
@@ -153,7 +154,6 @@ class LambdaFunction {
     this.spec = spec;
     this.#shared = shared;
     this.#turns = new Turns(shared.maxInstances);
-    this.arn = functionArn(spec.account, spec.name);
   }
 
   /**
@@ -253,12 +253,5 @@ const waitLine = (functionName: string, milliseconds: number, instances: number)
 const traceIdOf = (event: unknown): string => {
   const given: unknown = Object(Object(event).headers)['x-amzn-trace-id'];
   if (typeof given === 'string' && given !== '') return given;
-  const seconds = Math.floor(Date.now() / 1000).toString(16);
-  return `Root=1-${seconds}-${randomHex(24)};Parent=${randomHex(16)};Sampled=0`;
+  return `${newTraceRoot()};Parent=${randomHex(16)};Sampled=0`;
 };
-
-/**
- * Returns `digits` random hex digits (at most 32). `randomUUID` takes a fraction of the time of `randomBytes`, because
- * Node makes UUIDs in advance.
- */
-const randomHex = (digits: number): string => randomUUID().replaceAll('-', '').slice(0, digits);

@@ -55,6 +55,7 @@ export const apiTypes = {
 } as const satisfies ServedTypes;
 
 type Api = Resource<'AWS::ApiGatewayV2::Api'>;
+type Stage = Resource<'AWS::ApiGatewayV2::Stage'>;
 type Route = Resource<'AWS::ApiGatewayV2::Route'>;
 type IntegrationPart = Resource<'AWS::ApiGatewayV2::Integration'>;
 
@@ -66,9 +67,8 @@ export const readApi = (resources: Resources, use: Use, jwt?: JwtIssuer): ApiSpe
   const api = findApi(resources);
   resources.readAll(partsOfApi, (part) => part.mustBe('ApiId', [api.logicalId]));
   const stages = readStages(resources);
-  const { account } = resources;
   const cors = readCors(api);
-  return { account, stages, routes: readRoutes(api, resources, use, jwt), ...(cors && { cors }) };
+  return { account: resources.account, stages, routes: readRoutes(api, resources, use, jwt), ...(cors && { cors }) };
 };
 
 /** Returns the first HTTP API, and leaves out the others. */
@@ -90,17 +90,18 @@ const missing = (resources: Resources, type: ServedType, advice: string): Error 
  * the API other addresses on AWS, and have no effect here.
  */
 const readStages = (resources: Resources): string[] => {
-  const isDefault = (each: Resource<'AWS::ApiGatewayV2::Stage'>) => each.get('StageName') === defaultStage;
+  const isDefault = (each: Stage) => each.get('StageName') === defaultStage;
   const hasDefault = resources.ofType('AWS::ApiGatewayV2::Stage').some(isDefault);
-  const stages = resources.readAll(['AWS::ApiGatewayV2::Stage'], (each) => {
+  const read = (each: Stage): string[] => {
     if (!hasDefault || isDefault(each)) {
       each.mustBe('AutoDeploy', [true]);
       return [each.text('StageName')];
     }
     resources.withoutEffect.push(named(each));
     return [];
-  });
-  if (stages.flat().length > 0) return stages.flat();
+  };
+  const stages = resources.readAll(['AWS::ApiGatewayV2::Stage'], read).flat();
+  if (stages.length > 0) return stages;
   throw missing(resources, 'AWS::ApiGatewayV2::Stage', 'Add one (in CDK: addStage).');
 };
 

@@ -7,8 +7,11 @@ import type { Template } from './template.ts';
 type Properties = { stackName?: string; templateFile?: string; directoryName?: string };
 type Artifact = { type: string; displayName?: string; environment?: string; properties?: Properties };
 
-/** A stack. `assembly` is the folder of the manifest that lists it, and `names` are the one that `cdk list` prints, such as Prod/Orders for a stack of a stage, and `nameOnAws`. */
-type Stack = { names: string[]; nameOnAws: string; template: Template; account: Account; assembly: string };
+/**
+ * A stack. `folder` is that of the manifest that lists it, and `names` are the one that `cdk list` prints, such as
+ * Prod/Orders for a stack of a stage, and `nameOnAws`.
+ */
+type Stack = { names: string[]; nameOnAws: string; template: Template; account: Account; folder: string };
 
 export const manifestOf = (folder: string): string => path.join(folder, 'manifest.json');
 
@@ -24,8 +27,7 @@ export const readStacks = (folder: string): Stack[] => {
       return readStacks(path.join(folder, directoryName));
     if (type !== 'aws:cloudformation:stack' || templateFile === undefined) return [];
     const template = readJson(path.join(folder, templateFile));
-    const names = [displayName, nameOnAws];
-    return [{ names, nameOnAws, template, account: accountOf(environment), assembly: folder }];
+    return [{ names: [displayName, nameOnAws], nameOnAws, template, account: accountOf(environment), folder }];
   });
 };
 
@@ -48,7 +50,7 @@ export const readDeployment = (template: Template, assets: string): Omit<Deploym
 
 /** The other stacks. Those of the same stage of the app come first, because each stage may export the same names. */
 export const othersOf = (stack: Stack | undefined, all: Stack[]): Stack[] => {
-  const distance = ({ assembly }: Stack) => Number(assembly !== stack?.assembly);
+  const distance = ({ folder }: Stack) => Number(folder !== stack?.folder);
   return all.filter((each) => each !== stack).toSorted((one, other) => distance(one) - distance(other));
 };
 

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { type LogLevel, logLevels } from '../lambda/reports.ts';
 import { type FunctionSpec, functionArn, type Target } from '../served-stack.ts';
-import type { ServedType, ServedTypes, Values } from './resource-types.ts';
+import type { ServedTypes, Values } from './resource-types.ts';
 import type { Resource, Resources } from './resources.ts';
 import { readPolicies } from './roles.ts';
 import { namesIn, own } from './template.ts';
@@ -173,28 +173,37 @@ const latest = '$LATEST';
  */
 export type FindTarget = (resource: Resource, uri: string) => Target;
 
+/** What may be invoked in a stack, and the ARNs that API Gateway has a permission to invoke. */
+const readInvocables = (stack: Resources) => ({
+  all: [
+    ...stack.ofType('AWS::Lambda::Function').map((part) => ({ part, arn: arnOf(part), version: latest })),
+    ...stack.ofType('AWS::Lambda::Version').map((part) => ({ part, arn: versionArn(part), version: onlyVersion })),
+    ...stack.ofType('AWS::Lambda::Alias').map((part) => {
+      return { part, arn: aliasArn(part), version: part.text('FunctionVersion', '') };
+    }),
+  ],
+  permitted: stack.readAll(['AWS::Lambda::Permission'], (permission) => {
+    const isOfGateway = permission.text('Principal') === 'apigateway.amazonaws.com';
+    const mayInvoke = ['lambda:InvokeFunction', 'lambda:*', '*'].includes(permission.text('Action'));
+    const text = isOfGateway && mayInvoke ? permission.text('FunctionName') : '';
+    return text.startsWith('arn:') ? text : functionArn(permission.account, text);
+  }),
+});
+
 /** @param use is called with each function that is the target of a resource, and may throw its Refusal */
 export const targetFinder = (resources: Resources, use: Use): FindTarget => {
-  const isPermitted = (arn: string): boolean =>
-    resources.ofStacks('AWS::Lambda::Permission').some((permission) => {
-      const isOfGateway = permission.text('Principal') === 'apigateway.amazonaws.com';
-      const mayInvoke = ['lambda:InvokeFunction', 'lambda:*', '*'].includes(permission.text('Action'));
-      const text = isOfGateway && mayInvoke ? permission.text('FunctionName') : '';
-      return [text, functionArn(permission.account, text)].includes(arn);
-    });
+  const read = new Map<Resources, ReturnType<typeof readInvocables>>();
+  const inStacks = () => {
+    for (const stack of resources.stacks) if (!read.has(stack)) read.set(stack, readInvocables(stack));
+    return [...read.values()];
+  };
 
   /** Finds what has an ARN. @throws Refusal of its `user` */
-  const need = (user: Resource, arn: string, what: string) => {
-    const inStacks = <T extends ServedType>(type: T, arnOf: (part: Resource<T>) => string) =>
-      resources.ofStacks(type).find((each) => arnOf(each) === arn);
-    const fn = inStacks('AWS::Lambda::Function', arnOf);
-    const version = inStacks('AWS::Lambda::Version', versionArn);
-    const alias = inStacks('AWS::Lambda::Alias', aliasArn);
-    const part = fn ?? version ?? alias;
-    if (part === undefined) throw user.refuse(`the template has no ${what}`);
-    part.mustBeServed();
-    if (fn) use(fn);
-    return { part, version: alias ? alias.text('FunctionVersion', '') : version ? onlyVersion : latest };
+  const need = (user: Resource, wanted: string, what: string) => {
+    const [found] = inStacks().flatMap(({ all }) => all.find(({ arn }) => arn === wanted) ?? []);
+    if (found === undefined) throw user.refuse(`the template has no ${what}`);
+    found.part.mustBeServed();
+    return found;
   };
 
   return (resource, uri) => {
@@ -202,9 +211,9 @@ export const targetFinder = (resources: Resources, use: Use): FindTarget => {
     const { part, version } = need(resource, arn, `function, version or alias ${arn}`);
     const name = functionNameIn(arn);
     const unqualified = arn.replace(/(:function:[^:]+):.*/, '$1');
-    need(part, unqualified, `function ${name}`);
+    use(need(part, unqualified, `function ${name}`).part as FunctionResource);
     if (version !== latest) need(part, `${unqualified}:${version}`, `version ${version} of ${name}`);
-    if (isPermitted(arn)) return { functionName: name, arn, version };
+    if (inStacks().some(({ permitted }) => permitted.includes(arn))) return { functionName: name, arn, version };
     const advice = 'Add an AWS::Lambda::Permission for exactly that ARN, with the principal apigateway.amazonaws.com.';
     throw resource.refuse(`API Gateway has no permission to invoke ${arn}`, advice);
   };

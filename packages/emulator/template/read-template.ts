@@ -1,7 +1,7 @@
 import type { FunctionSpec, JwtIssuer, ServedStack, TableSpec } from '../served-stack.ts';
 import { readApi } from './api.ts';
 import type { Deployment } from './cloud-assembly.ts';
-import { checkNames, functionName, readFunction, type Use } from './functions.ts';
+import { aliasArn, checkNames, functionName, readFunction, type Use } from './functions.ts';
 import { leaveOutAdvice } from './other-types.ts';
 import { type Resource, Resources } from './resources.ts';
 import { readTables, tableName, tableTypeNames } from './tables.ts';
@@ -56,15 +56,16 @@ export const readTemplate = (
 };
 
 /**
- * Refuses resources with the same name or route: AWS would create only the first. AWS does not document whether routes
+ * Refuses resources with the same name, ARN or route: AWS would create only the first. AWS does not document whether routes
  * may differ only in the names of variables; they are refused, too, as only one would get requests here.
  */
 const refuseDuplicates = (resources: Resources): void => {
   const used = [
-    ...resources
-      .ofStacks('AWS::Lambda::Function')
-      .map((fn) => ({ of: fn, what: `function name, ${functionName(fn)}` })),
-    ...resources.ofStacks(...tableTypeNames).map((table) => ({ of: table, what: `table name, ${tableName(table)}` })),
+    ...resources.stacks.flatMap((stack) => [
+      ...stack.readAll(['AWS::Lambda::Function'], (fn) => ({ of: fn, what: `function name, ${functionName(fn)}` })),
+      ...stack.readAll(['AWS::Lambda::Alias'], (alias) => ({ of: alias, what: `ARN, ${aliasArn(alias)}` })),
+      ...stack.readAll(tableTypeNames, (table) => ({ of: table, what: `table name, ${tableName(table)}` })),
+    ]),
     ...resources.readAll(['AWS::ApiGatewayV2::Route'], (each) => ({ of: each, what: `route, ${routePattern(each)}` })),
   ];
   for (const [what, [first, second]] of Map.groupBy(used, (each) => each.what)) {

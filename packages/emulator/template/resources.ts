@@ -81,9 +81,14 @@ export class Resources {
     return found;
   }
 
-  /** The resources of some types in the stack to serve, and in those from which values are imported. */
+  /** The stack to serve, and those from which values have been imported so far. */
+  get stacks(): Resources[] {
+    return [this.#root, ...this.#root.#imported.values()];
+  }
+
+  /** The resources of some types in `stacks`. */
   ofStacks<T extends ServedType>(...types: T[]): Resource<T>[] {
-    return [this.#root, ...this.#root.#imported.values()].flatMap((each) => each.ofType(...types));
+    return this.stacks.flatMap((each) => each.ofType(...types));
   }
 
   /** All resources of some types, including those that are left out. */

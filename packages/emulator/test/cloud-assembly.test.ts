@@ -38,11 +38,11 @@ test('readStacks reads the stacks of a cloud assembly and of its stages, and rea
   const [template, ofStage] = [{ Resources: { Api: {} } }, { Resources: {} }];
   await write('orders.json', template);
   await write('assembly-Prod/orders.json', ofStage);
-  const assembly = path.join(folder, 'assembly-Prod');
+  const inProd = { folder: path.join(folder, 'assembly-Prod') };
   const stacks = [
-    { names: ['Orders', 'Orders'], nameOnAws: 'Orders', template, account: defaultAccount, assembly: folder },
-    { names: ['Prod/Orders', 'orders-1'], nameOnAws: 'orders-1', template: ofStage, account, assembly },
-    { names: ['ProdData', 'ProdData'], nameOnAws: 'ProdData', template, account: defaultAccount, assembly },
+    { names: ['Orders', 'Orders'], nameOnAws: 'Orders', template, account: defaultAccount, folder },
+    { names: ['Prod/Orders', 'orders-1'], nameOnAws: 'orders-1', template: ofStage, account, ...inProd },
+    { names: ['ProdData', 'ProdData'], nameOnAws: 'ProdData', template, account: defaultAccount, ...inProd },
   ];
   expect(readStacks(folder)).toEqual(stacks);
   const others = [stacks[2], stacks[0]];

@@ -216,6 +216,16 @@ test('swap loads the code again if it is in the same folder as before', async ()
   expect(await ask('/One')).toBe('"built again"');
 });
 
+test('swap loads the new code in one thread, whether the old code was loaded or not', async () => {
+  const { emulator, ask } = await start({ functions: { One: returning('one') } });
+  const { connect, connections } = await watchThreads();
+  const swap = async () => emulator.swap('One', await folderWith({ 'index.js': `${connect}; ${returning('new')}` }));
+  await swap();
+  expect([await ask('/One'), connections()]).toEqual(['"new"', 1]);
+  await swap();
+  expect([await ask('/One'), connections()]).toEqual(['"new"', 2]);
+});
+
 test('swap and invoke reject if the function does not exist', async () => {
   const { emulator } = await start({ functions: { One: returning('one') } });
   const message = 'The stack has no function Other. It has One.';

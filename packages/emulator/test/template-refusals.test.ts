@@ -264,6 +264,7 @@ const roles: Row[] = [
   ['Shop', { VpcConfig: {} }, 'its VpcConfig is not supported: this machine is not in that network'],
 ];
 
+const secondAlias = { FunctionName: 'Shop', FunctionVersion: '1', Name: 'live' };
 const secondRoute = { ApiId: 'Api', RouteKey: 'GET /orders/{number}', Target: 'integrations/ShopIntegration' };
 
 test.each<[logicalId: string, properties: object, message: string]>([
@@ -294,6 +295,7 @@ test.each<[logicalId: string, properties: object, message: string]>([
 const names: Row[] = [
   ['Second', add('Second', 'AWS::ApiGatewayV2::Route', secondRoute), 'GetOrder has the same route, GET /orders/{}'],
   ['Guard', set('Shop', { FunctionName: 'the-guard' }), 'Shop has the same function name, the-guard'],
+  ['Second', add('Second', 'AWS::Lambda::Alias', secondAlias), 'ShopLive has the same ARN, arn:aws:lambda:'],
   ['Items', set('Orders', { TableName: 'items' }), 'Orders has the same table name, items'],
   ...['T1', 'a/b', 'x'.repeat(256)].map(
     (TableName): Row => ['Orders', { TableName }, `its TableName "${TableName}" is not supported`],

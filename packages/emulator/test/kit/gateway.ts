@@ -1,9 +1,9 @@
 /** Starts a gateway whose functions a test provides, and sends it requests as raw bytes. */
 import { connect } from 'node:net';
 import type { APIGatewayProxyEventV2, APIGatewayRequestAuthorizerEventV2 } from 'aws-lambda';
-import { type HttpApiOptions, httpApi } from '../../gateway/api.ts';
+import { httpApi } from '../../gateway/api.ts';
 import type { Invoke } from '../../gateway/invocation.ts';
-import type { Clock } from '../../gateway/routes.ts';
+import type { Clock } from '../../gateway/lambda-authorizer.ts';
 import { type AccessLogEntry, gateway } from '../../gateway/server.ts';
 import type { Outcome } from '../../lambda/functions.ts';
 import {
@@ -56,7 +56,7 @@ export const asJson = (value: unknown): Outcome => ({ result: JSON.stringify(val
  */
 type Functions = { [name: string]: unknown; invoke?: (name: string) => Promise<Outcome>; begin?: Promise<void> };
 
-type Options = Partial<Parameters<typeof gateway>[0]> & HttpApiOptions & { clock?: Clock };
+type Options = Partial<Parameters<typeof gateway>[0]> & { clock?: Clock };
 
 /**
  * Starts a gateway that serves `api` until the test ends.
