@@ -1,7 +1,7 @@
 /**
  * The test files that template/run and `npm run guide` leave out in their copies of the project, because what the copy
- * changes cannot turn them red, or because they take long and other files say the same. Files about the contract, its example, generated code, the stack or the
- * functions stay, and so does every file that is not listed. A whole `npm test` passes in these copies, too.
+ * changes cannot turn them red, or because they take long and other files say the same. Files that depend on the
+ * contract or the stack stay, and so does every file that is not listed. A whole `npm test` passes in the copies, too.
  *
  * `node template/left-out.ts contract` prints Vitest's options.
  */
@@ -11,9 +11,11 @@ import { globSync } from 'node:fs';
 const unaffected = [
   'packages/{contract,emulator}/**',
   'packages/client/test/sending.test.ts',
+  'test/functions/auth/**',
+  'test/functions/http/!(error-response|valid-event).test.ts',
   'tools/test/cli/{npm-command,stack-trace}.test.ts',
   'tools/test/release/{diff/access,diff/verdict,project-copy,prove}.test.ts',
-  'tools/test/start/{issuer,request-log,terminal}.test.ts',
+  'tools/test/start/{issuer,reasons,request-log,terminal}.test.ts',
   'tools/test/start/watch/**',
   '**/*.fuzz.ts',
 ];
@@ -29,8 +31,10 @@ const leftOut = {
     ...unaffected,
     '**/*.{e2e,trial}.ts',
     'packages/client/test/call.test.ts',
-    'test/functions/create-plant.lambda.test.ts',
+    'test/{editors,package-lock,workflows}.test.ts',
+    'test/functions/{create-plant,outside-check}.lambda.test.ts',
     'test/functions/plants/**',
+    'test/infra/{github,outside-check,promises}.test.ts',
     'test/plants/**',
     'tools/test/cli/!(operation-options).test.ts',
     'tools/test/release/{diff/loss,version}.test.ts',
