@@ -17,839 +17,539 @@ export type Break = {
   says: string;
 };
 
-type Row = [code: string, broken: string, says: string];
-
-const byFile: Record<string, Row[]> = {
-  'README.md': [['  .use(timeLeft())\n', '', 'README shows a handler that is not the one that runs.']],
-  'docs/README.md': [
-    ['[remove everything](operate/runbook.md#remove-the-stack)', '', 'Nobody finds how to remove a stack.'],
-  ],
-  '.vscode/launch.json': [[', "--watch"', '', 'The debugger of VS Code runs old code after a change.']],
-  'package.json': [
-    [
-      'exec node --inspect-publish-uid=stderr ',
-      'exec node ',
+/**
+ * For each file its breaks, as `git diff --word-diff` shows changes ([-removed-] and {+added+}), and what goes wrong.
+ * Without its changes, the text must occur exactly once in the file.
+ */
+const byFile: Record<string, Record<string, string>> = {
+  'README.md': { '[-  .use(timeLeft())\n-]': 'README shows a handler that is not the one that runs.' },
+  'docs/README.md': {
+    '[-[remove everything](operate/runbook.md#remove-the-stack)-]': 'Nobody finds how to remove a stack.',
+  },
+  '.vscode/launch.json': { '[-, "--watch"-]': 'The debugger of VS Code runs old code after a change.' },
+  'package.json': {
+    'exec node [---inspect-publish-uid=stderr -]':
       'With --debug, every user of the machine can attach a debugger, and run code as the developer.',
-    ],
-  ],
-  'functions/authorizer.lambda.ts': [
-    [
-      "audience === 'none' ?",
-      "audience.toLowerCase() === 'none' ?",
-      'The audience "None" turns the audience check off.',
-    ],
-    [
-      "if (!Object.hasOwn(scopes, routeKey)) return { refused: 'unknown route' };",
-      '',
+  },
+  'functions/authorizer.lambda.ts': {
+    "audience{+.toLowerCase()+} === 'none' ?": 'The audience "None" turns the audience check off.',
+    "[-if (!Object.hasOwn(scopes, routeKey)) return { refused: 'unknown route' };-]":
       'A route without scopes is open to every valid token.',
-    ],
-    [
-      "throw Object.assign(error, { gatewayRequestId, bundle: process.env['BUNDLE_SHA256'] });",
-      'throw error;',
+    "throw [-Object.assign(error, { gatewayRequestId, bundle: process.env['BUNDLE_SHA256'] })-]{+error+};":
       'A failure of the authorizer has no request id.',
-    ],
-  ],
-  'functions/outside-check.lambda.ts': [
-    ['agent: false, ', '', 'The check from outside does not see that the certificate has expired since its last run.'],
-    [
-      '  await expectStatus(401, {});\n',
-      '',
-      'The check from outside succeeds although the domain name leads to no API.',
-    ],
-  ],
-  'functions/smoke-test.lambda.ts': [
-    [
-      '  await report(event, isGood);\n',
-      '  if (isGood) await report(event, isGood);\n',
-      'If the smoke test fails, CodeDeploy waits for an hour.',
-    ],
-  ],
-  'functions/smoke-test/run-checks.ts': [
-    [
-      'for (const [name, check] of checks)',
-      'for (const [name, check] of checks.slice(0, 1))',
+  },
+  'functions/outside-check.lambda.ts': {
+    '[-agent: false, -]': 'The check from outside does not see that the certificate has expired since its last run.',
+    '[-  await expectStatus(401, {});\n-]': 'The check from outside succeeds although the domain name leads to no API.',
+  },
+  'functions/smoke-test.lambda.ts': {
+    '  {+if (isGood) +}await report(event, isGood);\n': 'If the smoke test fails, CodeDeploy waits for an hour.',
+  },
+  'functions/smoke-test/run-checks.ts': {
+    'for (const [name, check] of checks{+.slice(0, 1)+})':
       'The smoke test makes only the first check of each operation.',
-    ],
-    [
-      "return reason === 'unknown key' ?",
-      "return reason !== '' ?",
+    "return reason [-=== 'unknown key'-]{+!== ''+} ?":
       'A version of the authorizer that refuses everybody gets requests.',
-    ],
-  ],
-  'functions/smoke-test/deployment.ts': [
-    [
-      'await setTimeout(2_000, undefined, { signal: deadline }).catch(() => {',
-      'await Promise.reject().catch(() => {',
+  },
+  'functions/smoke-test/deployment.ts': {
+    'await [-setTimeout(2_000, undefined, { signal: deadline })-]{+Promise.reject()+}.catch(() => {':
       'A deployment fails if IAM needs a second until a new permission is effective.',
-    ],
-    [
-      'AbortSignal.timeout(9_000)',
-      'AbortSignal.timeout(90_000)',
+    'AbortSignal.timeout([-9_000-]{+90_000+})':
       'If the response to the report arrives slowly, Lambda ends the smoke test, and its log has no error of ours.',
-    ],
-  ],
-  'functions/auth/issuer-keys.ts': [
-    [
-      'new SimpleFetcher({ defaultRequestOptions: { responseTimeout } })',
-      'new SimpleFetcher()',
+  },
+  'functions/auth/issuer-keys.ts': {
+    'new SimpleFetcher([-{ defaultRequestOptions: { responseTimeout } }-])':
       'A request waits twice as long as it should for an issuer that does not answer.',
-    ],
-    ['    await fetching;\n', '    void fetching;\n', 'The first request does not wait for the keys.'],
-    [
-      '!isWithin(usableFor, cached.fetchedAt)',
-      'Date.now() - endedAt >= usableFor',
+    '    [-await-]{+void+} fetching;\n': 'The first request does not wait for the keys.',
+    '[-!isWithin(usableFor, cached.fetchedAt)-]{+Date.now() - endedAt >= usableFor+}':
       'Old keys are used without limit while the issuer is down.',
-    ],
-    ['age >= 0 && ', '', 'After the clock steps back, keys are not fetched for as long.'],
-  ],
-  'functions/auth/unverified-token.ts': [
-    ['payload.exp <= now', 'payload.exp < now', 'A token is still accepted at the moment when it expires.'],
-  ],
-  'functions/auth/verify-token.ts': [
-    [
-      "!('refused' in verdict && verdict.refused === 'signature')",
-      "!('refused' in verdict)",
+    '[-age >= 0 && -]': 'After the clock steps back, keys are not fetched for as long.',
+  },
+  'functions/auth/unverified-token.ts': {
+    'payload.exp [-<=-]{+<+} now': 'A token is still accepted at the moment when it expires.',
+  },
+  'functions/auth/verify-token.ts': {
+    "!('refused' in verdict[- && verdict.refused === 'signature'-])":
       'If two keys share a kid, the log has the reason for the wrong key.',
-    ],
-    [
-      'scopes.includes(scope)',
-      'scopes.some((each) => each.startsWith(scope))',
+    'scopes.[-includes(scope)-]{+some((each) => each.startsWith(scope))+}':
       'A scope that only begins with the required scope is accepted.',
-    ],
-    ['requiredScopes.every(', 'requiredScopes.some(', 'One of several required scopes is enough.'],
-  ],
-  'functions/create-plant.lambda.ts': [
-    ['  .use(timeLeft())\n', '', 'The store is called even if no time is left.'],
-    [
-      "outcome === 'repeated' ?",
-      "outcome !== 'created' ?",
-      'A plant that a lost attempt stored is called a repeated one.',
-    ],
-  ],
-  'functions/http/http-operation.ts': [
-    ['= 2_700', '= 1_700', 'A request waits a second too long for a store that hangs.'],
-  ],
-  'functions/plants/dynamodb.ts': [
-    ['    throwOnRequestTimeout: true,\n', '', 'If the store hangs, the first attempt lasts until the deadline.'],
-    ['response.statusCode !== 200 || ', '', 'A plant counts as stored after a 201, which DynamoDB does not send.'],
-  ],
-  'functions/http/valid-event.ts': [
-    ["? name : '*'", '? name : name', 'The log has names of fields that a client made up.'],
-  ],
-  'functions/http/exact-json.ts': [['\\d{16}', '\\d{17}', 'An id of 16 digits is rounded.']],
-  'functions/http/store-time.ts': [
-    [
-      'Math.max(...calls.map((call) => call.endedAt ?? now))',
-      '(first.endedAt ?? now)',
+    'requiredScopes.[-every-]{+some+}(': 'One of several required scopes is enough.',
+  },
+  'functions/create-plant.lambda.ts': {
+    '[-  .use(timeLeft())\n-]': 'The store is called even if no time is left.',
+    "outcome [-=== 'repeated'-]{+!== 'created'+} ?": 'A plant that a lost attempt stored is called a repeated one.',
+  },
+  'functions/http/http-operation.ts': {
+    '= [-2_700-]{+1_700+}': 'A request waits a second too long for a store that hangs.',
+  },
+  'functions/plants/dynamodb.ts': {
+    '[-    throwOnRequestTimeout: true,\n-]': 'If the store hangs, the first attempt lasts until the deadline.',
+    '[-response.statusCode !== 200 || -]': 'A plant counts as stored after a 201, which DynamoDB does not send.',
+  },
+  'functions/http/valid-event.ts': { "? name : [-'*'-]{+name+}": 'The log has names of fields that a client made up.' },
+  'functions/http/exact-json.ts': { '\\d{[-16-]{+17+}}': 'An id of 16 digits is rounded.' },
+  'functions/http/store-time.ts': {
+    '[-Math.max(...calls.map((call) => call.endedAt ?? now))-]{+(first.endedAt ?? now)+}':
       "The log's store time leaves out every call but the first.",
-    ],
-  ],
-  'functions/http/parameters.ts': [
-    ['BigInt(text) : text', 'Number(text) : text', 'An id of 16 digits in the path is rounded.'],
-    ['isList || parsed.length > 1', 'isList', 'The first of several values of a parameter counts.'],
-  ],
-  'functions/http/json-body.ts': [
-    [
-      'if (bytes.length > maxBodyBytes)',
-      'if (body.length > maxBodyBytes)',
-      'The limit for a body counts characters, not bytes.',
-    ],
-    ["if (body.includes('\\ufffd'))", "if (body.includes('\\ufffe'))", 'A cut emoji is stored as U+FFFD.'],
-  ],
-  'functions/plants/attributes.ts': [
-    ['{ N: String(value) }', '{ N: String(Number(value)) }', 'An id beyond 2^53 is rounded.'],
-    ['L.map(nativeOf)', 'L', "A list in a response has DynamoDB's types."],
-  ],
-  'functions/plants/storable.ts': [
-    ['level > 32', 'level > 33', 'A field with 33 levels of nesting gets a 500.'],
-    ["name !== '' &&", '', 'A field with an empty name in it gets a 500.'],
-    ['>= 1e-130', '>= 0', 'A number so close to zero that DynamoDB refuses it gets a 500.'],
-  ],
-  'functions/plants/plant-table.ts': [
-    ["isSame.join(' AND ')", 'isSame[0]', 'A plant without a tag overwrites one that has a tag.'],
-    ['/item size.*exceeded/i', '/item.*too large/i', 'A plant over 400 KB counts as a fault of ours.'],
-  ],
-  'infra/log-metrics.ts': [
-    ['{ defaultValue: 0 }', '{}', 'A metric has gaps while nothing is logged.'],
-    ['"smoke-test-*"', '"none"', 'A good new version is rolled back because its role needs a second until it works.'],
-    [' && $.level = "ERROR"', '', 'A good new version is rolled back because the store does not answer.'],
-  ],
-  'infra/bundling.ts': [
-    [
-      '    write: false,',
-      '    write: false,\n    banner: { js: "//" + functions },',
+  },
+  'functions/http/parameters.ts': {
+    '[-BigInt-]{+Number+}(text) : text': 'An id of 16 digits in the path is rounded.',
+    'isList[- || parsed.length > 1-]': 'The first of several values of a parameter counts.',
+  },
+  'functions/http/json-body.ts': {
+    'if ([-bytes-]{+body+}.length > maxBodyBytes)': 'The limit for a body counts characters, not bytes.',
+    "if (body.includes('[-\\ufffd-]{+\\ufffe+}'))": 'A cut emoji is stored as U+FFFD.',
+  },
+  'functions/plants/attributes.ts': {
+    '{ N: String([-value-]{+Number(value)+}) }': 'An id beyond 2^53 is rounded.',
+    'L[-.map(nativeOf)-]': "A list in a response has DynamoDB's types.",
+  },
+  'functions/plants/storable.ts': {
+    'level > [-32-]{+33+}': 'A field with 33 levels of nesting gets a 500.',
+    "[-name !== '' &&-]": 'A field with an empty name in it gets a 500.',
+    '>= [-1e-130-]{+0+}': 'A number so close to zero that DynamoDB refuses it gets a 500.',
+  },
+  'functions/plants/plant-table.ts': {
+    "isSame[-.join(' AND ')-]{+[0]+}": 'A plant without a tag overwrites one that has a tag.',
+    '/item[- size.*exceeded-]{+.*too large+}/i': 'A plant over 400 KB counts as a fault of ours.',
+  },
+  'infra/log-metrics.ts': {
+    '{[- defaultValue: 0 -]}': 'A metric has gaps while nothing is logged.',
+    '[-"smoke-test-*"-]{+"none"+}': 'A good new version is rolled back because its role needs a second until it works.',
+    '[- && $.level = "ERROR"-]': 'A good new version is rolled back because the store does not answer.',
+  },
+  'infra/bundling.ts': {
+    '    write: false,{+\n    banner: { js: "//" + functions },+}':
       'Nobody else can make the same bundle, because it names a folder of this machine.',
-    ],
-  ],
-  'infra/deployment-policy.json': [
-    ['"iam:CreateRole", ', '', 'CloudFormation cannot make a role.'],
-    ['"arn:*:sqs:*:*:PlantStore-*"', '"arn:*:sqs:*:*:Plants-*"', 'CloudFormation cannot make a queue.'],
-    ['"iam:DeleteRole",', '"iam:DeleteRole",\n        "iam:AttachRolePolicy",', 'A role may get any managed policy.'],
-    ['"xray:PutTraceSegments"', '"xray:PutTraces"', 'The boundary keeps functions from sending traces.'],
-  ],
-  'infra/github.ts': [
-    [
-      '      synthesizer: new CliCredentialsStackSynthesizer() as IStackSynthesizer,\n',
-      '',
+  },
+  'infra/deployment-policy.json': {
+    '[-"iam:CreateRole", -]': 'CloudFormation cannot make a role.',
+    '"arn:*:sqs:*:*:[-PlantStore-]{+Plants+}-*"': 'CloudFormation cannot make a queue.',
+    '"iam:DeleteRole",{+\n        "iam:AttachRolePolicy",+}': 'A role may get any managed policy.',
+    '"xray:[-PutTraceSegments"-]{+PutTraces"+}': 'The boundary keeps functions from sending traces.',
+  },
+  'infra/github.ts': {
+    '[-      synthesizer: new CliCredentialsStackSynthesizer() as IStackSynthesizer,\n-]':
       'What GitHub deploys could widen what GitHub may do.',
-    ],
-    [
-      ':sub`]: `repo:',
-      ':sub`]: `repo:*',
+    ':sub`]: `repo:{+*+}':
       'The condition fits no job, or with StringLike the jobs of every repository whose name ends the same.',
-    ],
-    [":ref`]: 'refs/heads/main',", ":actor`]: 'me',", 'A workflow on any branch may deploy.'],
-    ["'userpool/*', tags", "'userpool/*'", "The role for dev may read the secrets of every service's user pools."],
-    ['-Plants*`', '-*`', 'The role for dev may read the tables of other dev stages.'],
-  ],
-  'infra/operations.ts': [
-    [
-      "index === 0 ? '' : id",
-      "id === '' ? '' : ''",
+    ":[-ref`]: 'refs/heads/main'-]{+actor`]: 'me'+},": 'A workflow on any branch may deploy.',
+    "'userpool/*'[-, tags-]": "The role for dev may read the secrets of every service's user pools.",
+    '-[-Plants-]*`': 'The role for dev may read the tables of other dev stages.',
+  },
+  'infra/operations.ts': {
+    "[-index === 0 ? '' : id-]{+id === '' ? '' : ''+}":
       'A second table takes the names of the first, also in the functions.',
-    ],
-  ],
-  'infra/monitoring.ts': [
-    ['each.node.path.slice(', 'each.node.id.slice(', 'Two constructs with a queue each cannot be synthesized.'],
-    [
-      'DeadLetters: above(0,',
-      'DeadLetters: above(9,',
-      'Nobody learns of the first messages that a function cannot handle.',
-    ],
-    ['this.#add(ofOperation(', 'this.#add(ofFunction(', 'A new version that always answers 500 is not rolled back.'],
-    ['burnRate: 14.4', 'burnRate: 8', 'Somebody must get up for 0.9 % errors.'],
-    ['burnRate: 14.4', 'burnRate: 29', 'An outage of a minute wakes nobody.'],
-    ["['1h', Duration.hours(1)]", "['1h', Duration.hours(2)]", 'Page comes late.'],
-    ["['5m', Duration.minutes(5)]", "['5m', Duration.hours(1)]", 'Page goes on for an hour after an outage.'],
-    ['burnRate: 1,', 'burnRate: 10,', 'Nobody learns that 0.9 % of the requests fail all month.'],
-    ["['1d', Duration.days(1)]", "['1d', Duration.hours(6)]", 'A short peak of errors opens a ticket.'],
-    ["['6h', Duration.hours(6)]", "['6h', Duration.days(1)]", 'A ticket stays open for a day.'],
-    ['budget: 0.001', 'budget: 0.01', 'Nobody learns that 0.9 % of the requests fail all month.'],
-    ['budget: 0.01,', 'budget: 0.001,', 'Responses that are as fast as promised open tickets.'],
-    ["'PR(1000:)'", "'PR(3000:)'", 'Nobody learns of a p99 of 2.4 s.'],
-    ['const few = 4', 'const few = 0', 'Somebody must get up for one failure at night.'],
-    ['allOf(...both)', 'anyOf(...both)', 'Somebody must get up for one failure at night.'],
-    ['anyOf(...causes)', 'allOf(...causes)', 'An outage wakes nobody unless responses are slow, too.'],
-    ['[...eachOf(slow), ...others]', '[...eachOf(slow)]', 'Nobody learns that all tokens are refused.'],
-    ['alarm.addOkAction(action);', '', 'Nobody learns that an outage has ended.'],
-    ['GREATER_THAN_THRESHOLD', 'LESS_THAN_THRESHOLD', 'Good days wake people.'],
-    ["stage === 'prod' ? new Key", "stage !== 'prod' ? new Key", 'Nothing encrypts the topics in prod.'],
-    [
-      "{ StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } }",
-      '{}',
-      'Alarms of any account may publish to the topic.',
-    ],
-    ['severities[name].means} What', 'severities[name].means} See', 'The mail of an alarm does not say what to do.'],
-    ['cloudwatch/home?region=', 'cloudwatch/home?area=', "The dashboard's URL opens another region."],
-  ],
-  'infra/plant-api.ts': [
-    ['Duration.seconds(0)', 'Duration.minutes(5)', 'A token is accepted for up to five minutes after it expires.'],
-    [
-      'defaultAuthorizer: new',
-      "[allowOrigins.length > 0 ? 'authorizer' : 'defaultAuthorizer']: new",
+  },
+  'infra/monitoring.ts': {
+    'each.node.[-path-]{+id+}.slice(': 'Two constructs with a queue each cannot be synthesized.',
+    'DeadLetters: above([-0-]{+9+},': 'Nobody learns of the first messages that a function cannot handle.',
+    'this.#add([-ofOperation-]{+ofFunction+}(': 'A new version that always answers 500 is not rolled back.',
+    'burnRate: [-14.4-]{+8+}': 'Somebody must get up for 0.9 % errors.',
+    'burnRate: [-14.4-]{+29+}': 'An outage of a minute wakes nobody.',
+    "['1h', Duration.hours([-1-]{+2+})]": 'Page comes late.',
+    "['5m', Duration.[-minutes(5)-]{+hours(1)+}]": 'Page goes on for an hour after an outage.',
+    'burnRate: [-1-]{+10+},': 'Nobody learns that 0.9 % of the requests fail all month.',
+    "['1d', Duration.[-days(1)-]{+hours(6)+}]": 'A short peak of errors opens a ticket.',
+    "['6h', Duration.[-hours(6)-]{+days(1)+}]": 'A ticket stays open for a day.',
+    'budget: 0.[-001-]{+01+}': 'Nobody learns that 0.9 % of the requests fail all month.',
+    'budget: 0.[-01-]{+001+},': 'Responses that are as fast as promised open tickets.',
+    "'PR([-1000-]{+3000+}:)'": 'Nobody learns of a p99 of 2.4 s.',
+    'const few = [-4-]{+0+}': 'Somebody must get up for one failure at night.',
+    '[-allOf-]{+anyOf+}(...both)': 'Somebody must get up for one failure at night.',
+    '[-anyOf-]{+allOf+}(...causes)': 'An outage wakes nobody unless responses are slow, too.',
+    '[...eachOf(slow)[-, ...others-]]': 'Nobody learns that all tokens are refused.',
+    '[-alarm.addOkAction(action);-]': 'Nobody learns that an outage has ended.',
+    '[-GREATER_THAN_THRESHOLD-]{+LESS_THAN_THRESHOLD+}': 'Good days wake people.',
+    "stage [-===-]{+!==+} 'prod' ? new Key": 'Nothing encrypts the topics in prod.',
+    "{[- StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } -]}": 'Alarms of any account may publish to the topic.',
+    'severities[name].means} [-What-]{+See+}': 'The mail of an alarm does not say what to do.',
+    'cloudwatch/home?[-region=-]{+area=+}': "The dashboard's URL opens another region.",
+  },
+  'infra/plant-api.ts': {
+    'Duration.[-seconds(0)-]{+minutes(5)+}': 'A token is accepted for up to five minutes after it expires.',
+    "[-defaultAuthorizer-]{+[allowOrigins.length > 0 ? 'authorizer' : 'defaultAuthorizer']+}: new":
       'With allowed origins, the API needs no token.',
-    ],
-    [
-      '      ...(domain && { disableExecuteApiEndpoint: true }),\n',
-      '',
+    '[-      ...(domain && { disableExecuteApiEndpoint: true }),\n-]':
       'Beside its own domain name, the API keeps the address that AWS made up.',
-    ],
-  ],
-  'infra/plant-store-stack.ts': [
-    ['permissionsBoundary: PermissionsBoundary.fromName(permissionsBoundary),', '', 'No role has the boundary.'],
-    [
-      "terminationProtection: stage === 'prod'",
-      "terminationProtection: stage !== 'prod'",
-      'The prod stack can be deleted with one command.',
-    ],
-    ['table.grant(fn, ...(grants[id][tableId] ?? []));', 'table.grantWriteData(fn);', 'createPlant may delete plants.'],
-  ],
-  'infra/outside-check.ts': [
-    ['TreatMissingData.BREACHING', 'TreatMissingData.NOT_BREACHING', 'Nobody learns that the check no longer runs.'],
-    ['Stats.AVERAGE', 'Stats.SUM', 'Two failures in five minutes of three runs count as silence.'],
-  ],
-  'infra/plants-table.ts': [
-    ["...(stage === 'prod' && {", '...(stage && {', 'A backup of the plants outlives a dev stack.'],
-  ],
-  'infra/service-function.ts': [
-    [
-      'resources: [this.functionArn, liveArn]',
-      "resources: ['*']",
-      'A roll-out may change every function of the account.',
-    ],
-    [
-      "    role.addToPolicy(new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [smokeTest.functionArn] }));\n",
-      '',
+  },
+  'infra/plant-store-stack.ts': {
+    '[-permissionsBoundary: PermissionsBoundary.fromName(permissionsBoundary),-]': 'No role has the boundary.',
+    "terminationProtection: stage [-===-]{+!==+} 'prod'": 'The prod stack can be deleted with one command.',
+    'table.[-grant(fn, ...(grants[id][tableId] ?? []))-]{+grantWriteData(fn)+};': 'createPlant may delete plants.',
+  },
+  'infra/outside-check.ts': {
+    'TreatMissingData.[-BREACHING-]{+NOT_BREACHING+}': 'Nobody learns that the check no longer runs.',
+    'Stats.[-AVERAGE-]{+SUM+}': 'Two failures in five minutes of three runs count as silence.',
+  },
+  'infra/plants-table.ts': { "...(stage [-=== 'prod' -]&& {": 'A backup of the plants outlives a dev stack.' },
+  'infra/service-function.ts': {
+    "resources: [[-this.functionArn, liveArn-]{+'*'+}]": 'A roll-out may change every function of the account.',
+    'resources: [[-smokeTest-]{+this+}.functionArn] }));':
       'CodeDeploy may not invoke the smoke test, so every deployment but the first fails.',
-    ],
-    ['      preHook: smokeTest,\n', '', 'A new version gets requests untried.'],
-    [
-      '    this.live.node.addDependency(role, smokeTest);\n',
-      '',
+    '[-      preHook: smokeTest,\n-]': 'A new version gets requests untried.',
+    '[-    this.live.node.addDependency(role, smokeTest);\n-]':
       'The smoke test tries the versions before the new ones.',
-    ],
-    ['chmodSync(file, 0o644)', 'chmodSync(file, 0o666)', 'Any user of the machine may change what is deployed.'],
-  ],
-  'tools/release/prove/report.ts': [
-    [
-      "  [/(?<!\\d)\\d{12}(?!\\d)/g, '<account>'],\n",
-      '',
+    'chmodSync(file, [-0o644-]{+0o666+})': 'Any user of the machine may change what is deployed.',
+  },
+  'tools/release/prove/report.ts': {
+    "[-  [/(?<!\\d)\\d{12}(?!\\d)/g, '<account>'],\n-]":
       'A report that people paste into an issue has their account id.',
-    ],
-  ],
-  'tools/release/prove/run.ts': [
-    ["  await run.ask('check_account');\n", '', 'A run deletes what it has not made.'],
-    ['    run.save();\n    say(', '    say(', 'A run that was interrupted begins again.'],
-  ],
-  'infra/settings.ts': [
-    ["defaultStage = 'dev'", "defaultStage = 'prod'", 'A bare cdk deploy changes production.'],
-    ['  refuseUnknownKeys(node);\n', '', 'A misspelt stage is ignored, so the default one is deployed.'],
-    [
-      'rateLimit + burstLimit',
-      'rateLimit',
-      'DynamoDB throttles small plants in a burst that the gateway lets through.',
-    ],
-    ['|aws:|service$|stage$', '|aws:', 'A tag of a team replaces the stage, so GitHub reads another stage.'],
-    ['https:\\/\\/[^*]+', 'https:\\/\\/.+', 'A setting opens the API to the pages of every origin.'],
-    ["stageName.startsWith('prod')", "stageName === 'prod'", 'A copy of prod loses its data with its stack.'],
-    [
-      "stage === 'prod' && alarmEmail",
-      "stage !== 'prod' && alarmEmail",
-      'A deployment of prod ends the mail of alarms.',
-    ],
-    ["=== 'on'", "!== 'off'", 'Without a setting, X-Ray traces requests for ten dollars a million.'],
-  ],
-  'infra/token-issuer.ts': [
-    ['sms: false', 'sms: true', 'A second factor may be a text message.'],
-    [
-      'RemovalPolicy.RETAIN :',
-      'RemovalPolicy.DESTROY :',
-      'A deployment can delete the ids and secrets of all clients.',
-    ],
-  ],
-  'infra/version-role.ts': [
-    ['hashOf(role)', "''", 'A changed grant reaches the version that clients call, untried.'],
-    [
-      'RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE :',
-      'RemovalPolicy.DESTROY :',
-      'After a deployment, an alias cannot go back.',
-    ],
-  ],
-  'packages/emulator/dynamodb/data-folder.ts': [
-    ['mode: 0o700', 'mode: 0o755', 'Other users may read the plants.'],
-    [
-      "  if (current === undefined) await mustBeEmpty(path.join(folder, 'dynamodb'));\n",
-      '',
+  },
+  'tools/release/prove/run.ts': {
+    "[-  await run.ask('check_account');\n-]": 'A run deletes what it has not made.',
+    '    [-run.save();\n    -]say(': 'A run that was interrupted begins again.',
+  },
+  'infra/settings.ts': {
+    "defaultStage = [-'dev'-]{+'prod'+}": 'A bare cdk deploy changes production.',
+    '[-  refuseUnknownKeys(node);\n-]': 'A misspelt stage is ignored, so the default one is deployed.',
+    'rateLimit[- + burstLimit-]': 'DynamoDB throttles small plants in a burst that the gateway lets through.',
+    '|aws:[-|service$|stage$-]': 'A tag of a team replaces the stage, so GitHub reads another stage.',
+    'https:\\/\\/[-[^*]-]{+.+}+': 'A setting opens the API to the pages of every origin.',
+    "stageName[-.startsWith('prod')-]{+ === 'prod'+}": 'A copy of prod loses its data with its stack.',
+    "stage [-===-]{+!==+} 'prod' && alarmEmail": 'A deployment of prod ends the mail of alarms.',
+    "[-=== 'on'-]{+!== 'off'+}": 'Without a setting, X-Ray traces requests for ten dollars a million.',
+  },
+  'infra/token-issuer.ts': {
+    'sms: [-false-]{+true+}': 'A second factor may be a text message.',
+    'RemovalPolicy.[-RETAIN-]{+DESTROY+} :': 'A deployment can delete the ids and secrets of all clients.',
+  },
+  'infra/version-role.ts': {
+    "[-hashOf(role)-]{+''+}": 'A changed grant reaches the version that clients call, untried.',
+    'RemovalPolicy.[-RETAIN_ON_UPDATE_OR_DELETE-]{+DESTROY+} :': 'After a deployment, an alias cannot go back.',
+  },
+  'packages/emulator/dynamodb/data-folder.ts': {
+    'mode: [-0o700-]{+0o755+}': 'Other users may read the plants.',
+    "[-  if (current === undefined) await mustBeEmpty(path.join(folder, 'dynamodb'));\n-]":
       "Another program's database is opened, and its files change.",
-    ],
-    [
-      'const failure = isLocked(error)',
-      'const failure = error',
+    'const failure = [-isLocked(error)-]{+error+}':
       'Who may not write the data folder searches for a process that uses it.',
-    ],
-  ],
-  'tools/cli/deployed-issuer.ts': [
-    [
-      'await readClientSecret(userPoolId, clientId)',
-      'await readClientSecret(clientId, userPoolId)',
+  },
+  'tools/cli/deployed-issuer.ts': {
+    'await readClientSecret([-userPoolId, clientId-]{+clientId, userPoolId+})':
       "Cognito is asked for a user pool with the client's id.",
-    ],
-  ],
-  'packages/emulator/gateway/server.ts': [
-    [
-      "'content-length': Buffer.byteLength(body) }",
-      "'content-length': body.length }",
-      'A response with an umlaut is cut short.',
-    ],
-  ],
-  'tools/cli/import-lines.ts': [
-    ['BigInt(source)', 'BigInt(value)', 'A large id is rounded.'],
-    [
-      "if (result.headers.get('idempotent-replayed') !== 'true') return",
-      'if (result.ok) return',
+  },
+  'packages/emulator/gateway/server.ts': {
+    "'content-length': [-Buffer.byteLength(body)-]{+body.length+} }": 'A response with an umlaut is cut short.',
+  },
+  'tools/cli/import-lines.ts': {
+    'BigInt([-source-]{+value+})': 'A large id is rounded.',
+    "if (result.[-headers.get('idempotent-replayed') !== 'true'-]{+ok+}) return":
       'An import counts plants as new that were already there.',
-    ],
-  ],
-  'template/guide/blocks.ts': [
-    [', start + 1)', ', whole.length)', 'A block of the guide changes one of two places, perhaps the wrong one.'],
-  ],
-  'tools/start/issuer.ts': [
-    ['randomUUID()}` }]', "''}` }]", 'A process that trusts one local issuer rejects the next one.'],
-    ["mode: 0o600, flag: 'wx'", "flag: 'wx'", 'Other users may read the key that signs tokens.'],
-    ['kept?.port === reserved', 'false', 'npm start fails if PORT is the last port of its issuer.'],
-    ['kept?.port ?? 0', '0', 'After each restart of the local service, every token is refused.'],
-  ],
-  'packages/emulator/lambda/functions.ts': [
-    [
-      'if (replaced === each) return [];',
-      'if (before.size >= 0) return [];',
-      'A reload replaces a function by one that is broken.',
-    ],
-    [
-      'replaced ? replaced.isLoaded : this.#isWarm',
-      'this.#isWarm || replaced?.isLoaded',
+  },
+  'template/guide/blocks.ts': {
+    ', [-start + 1-]{+whole.length+})': 'A block of the guide changes one of two places, perhaps the wrong one.',
+  },
+  'tools/start/issuer.ts': {
+    "[-randomUUID()-]{+''+}}` }]": 'A process that trusts one local issuer rejects the next one.',
+    "[-mode: 0o600, -]flag: 'wx'": 'Other users may read the key that signs tokens.',
+    '[-kept?.port === reserved-]{+false+}': 'npm start fails if PORT is the last port of its issuer.',
+    '[-kept?.port ?? -]0': 'After each restart of the local service, every token is refused.',
+  },
+  'packages/emulator/lambda/functions.ts': {
+    'if ([-replaced === each-]{+before.size >= 0+}) return [];': 'A reload replaces a function by one that is broken.',
+    '[-replaced ? replaced.isLoaded : this.#isWarm-]{+this.#isWarm || replaced?.isLoaded+}':
       'A function that could not be loaded stops each later reload.',
-    ],
-    [', ...instance.takeLog().map(textOf)', '', 'After a change, a function cannot be loaded, and nothing says where.'],
-    ['os.availableParallelism()', '100', 'Twenty functions that load at the same time make each other time out.'],
-  ],
-  'packages/emulator/lambda/instance.ts': [
-    [
-      'env: { ...spec.environment,',
-      'env: { ...process.env, ...spec.environment,',
-      "A function sees the environment variables of the user's shell.",
-    ],
-    [
-      'spec.memoryMegabytes, maxYoungGenerationSizeMb }',
-      'spec.memoryMegabytes }',
-      'The local service takes 0.4 GB more in an import.',
-    ],
-    [
-      'Buffer.byteLength(result) > payloadLimit',
-      'result.length > payloadLimit',
+    '[-, ...instance.takeLog().map(textOf)-]': 'After a change, a function cannot be loaded, and nothing says where.',
+    '[-os.availableParallelism()-]{+100+}': 'Twenty functions that load at the same time make each other time out.',
+  },
+  'packages/emulator/lambda/instance.ts': {
+    'env: { ...{+process.env, ...+}spec.environment,': "A function sees the environment variables of the user's shell.",
+    'spec.memoryMegabytes[-, maxYoungGenerationSizeMb-] }': 'The local service takes 0.4 GB more in an import.',
+    '[-Buffer.byteLength(result)-]{+result.length+} > payloadLimit':
       'A response with many accented letters passes here, but fails on Lambda.',
-    ],
-    ["['require-module', 'detect-module']", '[]', 'An ES module works here, but not under nodejs22.x on Lambda.'],
-    ['this.#data.debug ? undefined : ', '', 'A function that a debugger pauses for five seconds is ended.'],
-  ],
-  'packages/emulator/lambda/runtime.ts': [
-    ['process.setSourceMapsEnabled(true);', '', 'With --debug, stack traces have lines of the bundle.'],
-    ['    endLine();\n    send', '    send', 'The lines of Powertools are in no log.'],
-  ],
-  'packages/emulator/lambda/load-handler.ts': [
-    ['idle.then(() => result)', 'result', 'A response has less in it than on Lambda.'],
-    ['idle?.then(() => resolve(null))', '0', 'A handler that forgets its callback fails, but has no error on Lambda.'],
-  ],
-  'packages/emulator/lambda/archives.ts': [
-    ['if (outside !== undefined)', 'if (!files)', 'A zip file may replace any file of the user.'],
-  ],
-  'packages/emulator/lambda/modules.ts': [
-    [').reverse();', ');', 'Of two layers with the same package, the first one wins.'],
-    [
-      'upwards(path.dirname(parent), home)',
-      'upwards(path.dirname(parent))',
-      'A function finds a package that it does not have on Lambda.',
-    ],
-    [' && own.exports !== undefined', '', 'A function finds a module of the app that it does not have on Lambda.'],
-    ["? 'module' : 'commonjs'", "? 'module' : context.format", 'A function in an app of ES modules fails.'],
-  ],
-  'packages/emulator/lambda/task-root.ts': [
-    ["code: 'EROFS'", "code: 'EACCES'", 'A function that writes to its folder gets another error than on Lambda.'],
-    ['process.cwd = () => root;', '', 'A function looks for its files in the folder of the emulator.'],
-    ['path.normalize(value)', 'value', 'A function writes to its folder here, but fails on Lambda.'],
-  ],
-  'packages/emulator/lambda/suspend-timers.ts': [
-    ['pauses.total() === total ||', 'true ||', 'As soon as a debugger resumes a function, the function times out.'],
-  ],
-  'packages/emulator/gateway/jwt-authorizer.ts': [
-    ["requiredClaims: ['exp'], ", '', 'A token without an expiry is accepted.'],
-    ['aud === undefined ? client_id : aud', 'aud, client_id', 'A token for another API is accepted.'],
-  ],
-  'packages/emulator/gateway/lambda-authorizer.ts': [
-    ["=== 'allowed'", "!== 'explicitly denied'", 'An authorizer whose policy names one route opens all.'],
-    ['|| expires <= now', '', "An authorizer's result is kept for ever."],
-    ['if (other !== undefined) throw', 'if (false) throw', "The condition in an authorizer's policy is ignored."],
-  ],
-  'packages/emulator/gateway/request.ts': [
-    ["cookies ? { ...headers, cookie: cookies.join('; ') } : headers", 'headers', 'Authorizers see no cookies.'],
-  ],
-  'packages/emulator/gateway/invocation.ts': [
-    ['[start(onStart),', '[(onStart(), start(() => {})),', 'A request that waits for an instance fails.'],
-    ['debug ? start(() => {}) : ', '', 'The gateway gives up a request while a debugger pauses its function.'],
-  ],
-  'tools/start/contract.ts': [
-    ['if (following.includes($ref)) return { ...own, $ref };', '', 'npm start fails if a schema refers to itself.'],
-    [
-      'text.replaceAll("\'", "\'\\\\\'\'")',
-      'text',
-      'The printed command fails in a folder whose name has an apostrophe.',
-    ],
-  ],
-  'tools/start/request-log.ts': [
-    [".replaceAll(/^/gm, '    ')", '', 'A line of a stack trace can pass for the row of a request.'],
-    ['printable(text).', 'text.', 'A log line can control the terminal.'],
-    [
-      '(entry.status < 500 || this.#failures > failureLines)',
-      'entry.status < 500',
+    "[[-'require-module', 'detect-module'-]]": 'An ES module works here, but not under nodejs22.x on Lambda.',
+    '[-this.#data.debug ? undefined : -]': 'A function that a debugger pauses for five seconds is ended.',
+  },
+  'packages/emulator/lambda/runtime.ts': {
+    '[-process.setSourceMapsEnabled(true);-]': 'With --debug, stack traces have lines of the bundle.',
+    '    [-endLine();\n    -]send': 'The lines of Powertools are in no log.',
+  },
+  'packages/emulator/lambda/load-handler.ts': {
+    '[-idle.then(() => result)-]{+result+}': 'A response has less in it than on Lambda.',
+    '[-idle?.then(() => resolve(null))-]{+0+}':
+      'A handler that forgets its callback fails, but has no error on Lambda.',
+  },
+  'packages/emulator/lambda/archives.ts': {
+    'if ([-outside !== undefined-]{+!files+})': 'A zip file may replace any file of the user.',
+  },
+  'packages/emulator/lambda/modules.ts': {
+    ')[-.reverse()-];': 'Of two layers with the same package, the first one wins.',
+    'upwards(path.dirname(parent)[-, home-])': 'A function finds a package that it does not have on Lambda.',
+    '[- && own.exports !== undefined-]': 'A function finds a module of the app that it does not have on Lambda.',
+    "? 'module' : [-'commonjs'-]{+context.format+}": 'A function in an app of ES modules fails.',
+  },
+  'packages/emulator/lambda/task-root.ts': {
+    "code: [-'EROFS'-]{+'EACCES'+}": 'A function that writes to its folder gets another error than on Lambda.',
+    '[-process.cwd = () => root;-]': 'A function looks for its files in the folder of the emulator.',
+    '[-path.normalize(value)-]{+value+}': 'A function writes to its folder here, but fails on Lambda.',
+  },
+  'packages/emulator/lambda/suspend-timers.ts': {
+    '[-pauses.total() === total-]{+true+} ||': 'As soon as a debugger resumes a function, the function times out.',
+  },
+  'packages/emulator/gateway/jwt-authorizer.ts': {
+    "[-requiredClaims: ['exp'], -]": 'A token without an expiry is accepted.',
+    'aud[- === undefined ? client_id : aud-]{+, client_id+}': 'A token for another API is accepted.',
+  },
+  'packages/emulator/gateway/lambda-authorizer.ts': {
+    "[-=== 'allowed'-]{+!== 'explicitly denied'+}": 'An authorizer whose policy names one route opens all.',
+    '[-|| expires <= now-]': "An authorizer's result is kept for ever.",
+    'if ([-other !== undefined-]{+false+}) throw': "The condition in an authorizer's policy is ignored.",
+  },
+  'packages/emulator/gateway/request.ts': {
+    "[-cookies ? { ...headers, cookie: cookies.join('; ') } : -]headers": 'Authorizers see no cookies.',
+  },
+  'packages/emulator/gateway/invocation.ts': {
+    '[[-start(onStart)-]{+(onStart(), start(() => {}))+},': 'A request that waits for an instance fails.',
+    '[-debug ? start(() => {}) : -]': 'The gateway gives up a request while a debugger pauses its function.',
+  },
+  'tools/start/contract.ts': {
+    '[-if (following.includes($ref)) return { ...own, $ref };-]': 'npm start fails if a schema refers to itself.',
+    'text[-.replaceAll("\'", "\'\\\\\'\'")-]': 'The printed command fails in a folder whose name has an apostrophe.',
+  },
+  'tools/start/request-log.ts': {
+    "[-.replaceAll(/^/gm, '    ')-]": 'A line of a stack trace can pass for the row of a request.',
+    '[-printable(text)-]{+text+}.': 'A log line can control the terminal.',
+    '[-(entry.status < 500 || this.#failures > failureLines)-]{+entry.status < 500+}':
       'In an outage, the stack traces of hundreds of requests fill the terminal each second.',
-    ],
-  ],
-  'tools/start/reasons.ts': [['log.length === 0 && error', 'error', 'A plant over 400 KB is said to be over 10 MB.']],
-  'tools/start/bundles.ts': [
-    ['originalLine + 1', 'originalLine', 'A stack trace names the line above the one that threw.'],
-    ["sourcemap: 'external'", "sourcemap: 'linked'", 'The bundle with a source map is not the one that is deployed.'],
-    ['each.sha256 === sha256', 'true', 'The stack trace of one function names lines of another.'],
-  ],
-  'tools/start/main.ts': [
-    [
-      'prebuildBundles({ debug: debug !== undefined, entries: listDevEntries() })',
-      'prebuildBundles({ debug: true, entries: listDevEntries() })',
+  },
+  'tools/start/reasons.ts': { '[-log.length === 0 && -]error': 'A plant over 400 KB is said to be over 10 MB.' },
+  'tools/start/bundles.ts': {
+    'originalLine[- + 1-]': 'A stack trace names the line above the one that threw.',
+    "sourcemap: [-'external'-]{+'linked'+}": 'The bundle with a source map is not the one that is deployed.',
+    '[-each.sha256 === sha256-]{+true+}': 'The stack trace of one function names lines of another.',
+  },
+  'tools/start/main.ts': {
+    'prebuildBundles({ debug: [-debug !== undefined-]{+true+}, entries: listDevEntries() })':
       'npm start runs other bundles than those that would be deployed.',
-    ],
-    [
-      "from './not-served.ts';\n",
-      "from './not-served.ts';\nimport './stack.ts';\n",
-      'npm start keeps the CDK in memory.',
-    ],
-    ['  removeStaleSession(dataFolder());\n', '', 'A service that was killed cannot be started again.'],
-    [
-      'cleanUps.push(() => removeSession())',
-      'void removeSession',
+    "from './not-served.ts';\n{+import './stack.ts';\n+}": 'npm start keeps the CDK in memory.',
+    '[-  removeStaleSession(dataFolder());\n-]': 'A service that was killed cannot be started again.',
+    '[-cleanUps.push(() => removeSession())-]{+void removeSession+}':
       'The session file, which has a secret, stays after a stop.',
-    ],
-    [
-      "'SIGTERM', 'SIGHUP'] as const",
-      "'SIGTERM'] as const",
-      'If the terminal is closed, the service leaves files behind.',
-    ],
-  ],
-  'tools/cli/npm-command.ts': [
-    ['filter(({ value }) => value !== undefined)', 'slice(0, 0)', 'npm run token --stack=x prints a local token.'],
-    ["/^(?!false$).+$/.test(value ?? 'none')", 'true', 'npm run token --stack= asks AWS for a stack without a name.'],
-    ['text === own.get(variable) ?', "text === '' ?", 'A setting in ~/.npmrc, such as scope, stops npm run token.'],
-  ],
-  'tools/cli/operation-options.ts': [
-    ["integer.', BigInt)", "integer.', (text) => BigInt(Number(text)))", 'A large id is rounded.'],
-    ['const value = parseJson(text)', 'const value = JSON.parse(text)', 'A large id in a list is rounded.'],
-    ['!Number.isFinite(Number(text))', 'false', 'The command line sends 1e400 as null.'],
-  ],
-  'tools/cli/connection.ts': [
-    [
-      'token === undefined || (refused && !isFetching)',
-      'token === undefined',
-      'The import sends a refused token again and again.',
-    ],
-  ],
-  'tools/cli/import-plants.ts': [
-    ['? 4 : 16', '? 16 : 16', 'An import makes the local service start twice as many instances as it needs.'],
-    [
-      'this.#added += added.length',
-      'this.#added += added.toString().length',
+    "'SIGTERM'[-, 'SIGHUP'-]] as const": 'If the terminal is closed, the service leaves files behind.',
+  },
+  'tools/cli/npm-command.ts': {
+    '[-filter(({ value }) => value !== undefined)-]{+slice(0, 0)+}': 'npm run token --stack=x prints a local token.',
+    "[-/^(?!false$).+$/.test(value ?? 'none')-]{+true+}": 'npm run token --stack= asks AWS for a stack without a name.',
+    "text === [-own.get(variable)-]{+''+} ?": 'A setting in ~/.npmrc, such as scope, stops npm run token.',
+  },
+  'tools/cli/operation-options.ts': {
+    "integer.', [-BigInt-]{+(text) => BigInt(Number(text))+})": 'A large id is rounded.',
+    'const value = [-parseJson-]{+JSON.parse+}(text)': 'A large id in a list is rounded.',
+    '[-!Number.isFinite(Number(text))-]{+false+}': 'The command line sends 1e400 as null.',
+  },
+  'tools/cli/connection.ts': {
+    'token === undefined[- || (refused && !isFetching)-]': 'The import sends a refused token again and again.',
+  },
+  'tools/cli/import-plants.ts': {
+    '? [-4-]{+16+} : 16': 'An import makes the local service start twice as many instances as it needs.',
+    'this.#added += added.{+toString().+}length':
       'If a failed line has an umlaut, the lines that were stored stay in the file of failed lines.',
-    ],
-    ['found.size > 0 && !comment.test(buffer.toString())', 'false', "An import deletes the user's own file."],
-    [' | constants.O_NOFOLLOW', '', 'A symbolic link makes an import write a start-up file of the shell.'],
-    ['buffer[0] === newline', 'true', 'A comment is appended to the last line that the user fixed.'],
-    [
-      'if (!isFailedLines) return;',
-      '',
+    '[-found.size > 0 && !comment.test(buffer.toString())-]{+false+}': "An import deletes the user's own file.",
+    '[- | constants.O_NOFOLLOW-]': 'A symbolic link makes an import write a start-up file of the shell.',
+    '[-buffer[0] === newline-]{+true+}': 'A comment is appended to the last line that the user fixed.',
+    '[-if (!isFailedLines) return;-]':
       'An import deletes lines that an earlier import could not store, and lines that the user has fixed.',
-    ],
-    [
-      'await removeDone(input, last.end)',
-      'await removeDone(input, input.size)',
+    'await removeDone(input, [-last.end-]{+input.size+})':
       'Who stops the import of a file of failed lines loses the lines that are not imported yet.',
-    ],
-  ],
-  'tools/start/watch/watch.ts': [
-    ['const quietTime = 60', 'const quietTime = 30', 'A reload begins before all files are saved.'],
-    ["  'functions/generated',\n", '', 'The files that a reload generates cause the next reload.'],
-    [
-      'for (const file of files) this.#files.add(file);',
-      '',
+  },
+  'tools/start/watch/watch.ts': {
+    'const quietTime = [-60-]{+30+}': 'A reload begins before all files are saved.',
+    "[-  'functions/generated',\n-]": 'The files that a reload generates cause the next reload.',
+    '[-for (const file of files) this.#files.add(file);-]':
       'After an error in the contract is fixed, only the file of the fix is reloaded.',
-    ],
-  ],
-  'tools/start/reference/render.ts': [
-    ['/[&<>"]/g', '/[&<>]/g', 'Text in the contract can add an attribute.'],
-    ['html: ({ text }) => htmlOf(text)', 'html: ({ text }) => text', 'Text in the contract can add an element.'],
-  ],
-  'tools/start/session.ts': [
-    ["mode: 0o600, flag: 'wx'", "flag: 'wx'", "Other users may read the client's secret."],
-    [
-      'if (isDeepStrictEqual(parseSession(file), session)) rmSync(file)',
-      'rmSync(file)',
-      "A stop removes a file of the user's.",
-    ],
-    [
-      "'client_credentials', scope }",
-      "'client_credentials', scope: source.scope }",
-      'A token has more scopes than asked for.',
-    ],
-  ],
-  'packages/emulator/template/cloud-assembly.ts': [
-    ["type === 'cdk:cloud-assembly' &&", 'false &&', 'The command does not find a stack in a stage.'],
-    ['/^\\d{12}$/.test(id) ? id :', '', "A role that names the stack's own account in an ARN allows nothing."],
-  ],
-  'packages/emulator/template/functions.ts': [
-    ['isOfGateway && mayInvoke', 'mayInvoke', 'A permission for another service is accepted as one for API Gateway.'],
-    [
-      'if (reserved.has(name))',
-      'if (name === undefined)',
-      "A variable in the template takes another role's credentials.",
-    ],
-  ],
-  'packages/emulator/template/other-types.ts': [
-    [
-      'by.every(({ user }) => providers.has(user))',
-      'by.some(({ user }) => providers.has(user))',
+  },
+  'tools/start/reference/render.ts': {
+    '/[&[-<>"-]{+<>+}]/g': 'Text in the contract can add an attribute.',
+    'html: ({ text }) => [-htmlOf(text)-]{+text+}': 'Text in the contract can add an element.',
+  },
+  'tools/start/session.ts': {
+    "[-mode: 0o600, -]flag: 'wx'": "Other users may read the client's secret.",
+    '[-if (isDeepStrictEqual(parseSession(file), session)) -]rmSync(file)': "A stop removes a file of the user's.",
+    "'client_credentials', scope{+: source.scope+} }": 'A token has more scopes than asked for.',
+  },
+  'packages/emulator/template/cloud-assembly.ts': {
+    "[-type === 'cdk:cloud-assembly'-]{+false+} &&": 'The command does not find a stack in a stage.',
+    '[-/^\\d{12}$/.test(id) ? id :-]': "A role that names the stack's own account in an ARN allows nothing.",
+  },
+  'packages/emulator/template/functions.ts': {
+    '[-isOfGateway && -]mayInvoke': 'A permission for another service is accepted as one for API Gateway.',
+    'if ([-reserved.has(name)-]{+name === undefined+})': "A variable in the template takes another role's credentials.",
+  },
+  'packages/emulator/template/other-types.ts': {
+    'by.[-every-]{+some+}(({ user }) => providers.has(user))':
       'A function that a custom resource uses, too, is not served.',
-    ],
-  ],
-  'packages/emulator/template/resources.ts': [
-    [
-      'if (found && found.type in tableTypes) this.mustServe(found);',
-      '',
+  },
+  'packages/emulator/template/resources.ts': {
+    '[-if (found && found.type in tableTypes) this.mustServe(found);-]':
       'A function is served without a table that it needs, and gets a ResourceNotFoundException.',
-    ],
-    ['onImport(resources);', '', 'A function does not find the table that another stack exports.'],
-    [
-      'const { path, madeUp, reason } = unknown;',
-      'const { path, madeUp, reason } = unknown; if (path) return madeUp;',
+    '[-onImport(resources);-]': 'A function does not find the table that another stack exports.',
+    'const { path, madeUp, reason } = unknown;{+ if (path) return madeUp;+}':
       'A function gets a made-up ARN in silence.',
-    ],
-    [
-      'return [new Refusal(resource, ...(own(refusedTypes, type) ?? unknownType))]',
-      'return []',
+    'return [[-new Refusal(resource, ...(own(refusedTypes, type) ?? unknownType))-]]':
       'A resource that cannot be served is left out in silence.',
-    ],
-    [
-      'if (!this.#refusals.has(resource.logicalId)) this',
-      'if (!resource.type) this',
+    'if ([-!this.#refusals.has(resource.logicalId)-]{+!resource.type+}) this':
       'A route to a function that cannot run here is served, and each of its requests gets a 500.',
-    ],
-  ],
-  'packages/emulator/template/roles.ts': [
-    ['if (isAllowed && !isDenied) return;', 'return;', 'A function has a role that Lambda may not assume.'],
-  ],
-  'packages/emulator/dynamodb/dynalite-fixes.ts': [
-    ["toString('latin1')", 'toString()', 'The local store accepts text of more than 400 KB.'],
-    ['if (!_condition && !Expected) return null;', '', 'An item of great depth can be neither replaced nor deleted.'],
-    [
-      "if (!['L', 'M'].includes(key)) return copy;",
-      'if (key) return copy;',
-      'A plant with a list cannot be sent again.',
-    ],
-    [
-      'const refusal = item && (tooDeep(item) ||',
-      'const refusal = item && (undefined ||',
-      'Updates make an item deeper than AWS accepts.',
-    ],
-    ['!isLocal &&', 'false &&', 'A query reads here what a global index does not have on AWS.'],
-    ['error === args[0] && !isInvalid(error)', 'false', 'The emulator goes on although its disk is full.'],
-  ],
-  'packages/emulator/stack-versions.ts': [
-    ["process.env['TZ'] =", "process.env['ZONE'] =", 'A function has the time zone of the user, but UTC on Lambda.'],
-    [
-      '...spec.environment, ...variables',
-      '...spec.environment',
+  },
+  'packages/emulator/template/roles.ts': {
+    '[-if (isAllowed && !isDenied) -]return;': 'A function has a role that Lambda may not assume.',
+  },
+  'packages/emulator/dynamodb/dynalite-fixes.ts': {
+    "toString([-'latin1'-])": 'The local store accepts text of more than 400 KB.',
+    '[-if (!_condition && !Expected) return null;-]': 'An item of great depth can be neither replaced nor deleted.',
+    "if ([-!['L', 'M'].includes(key)-]{+key+}) return copy;": 'A plant with a list cannot be sent again.',
+    'const refusal = item && ([-tooDeep(item)-]{+undefined+} ||': 'Updates make an item deeper than AWS accepts.',
+    '[-!isLocal-]{+false+} &&': 'A query reads here what a global index does not have on AWS.',
+    '[-error === args[0] && !isInvalid(error)-]{+false+}': 'The emulator goes on although its disk is full.',
+  },
+  'packages/emulator/stack-versions.ts': {
+    "process.env[[-'TZ'-]{+'ZONE'+}] =": 'A function has the time zone of the user, but UTC on Lambda.',
+    '...spec.environment[-, ...variables-]':
       'After a change of the code, a failure is logged with the hash of the old bundle.',
-    ],
-    [
-      'if (replaced?.inProgress === 0)',
-      'if (replaced)',
-      'A reload ends the functions of requests that are in progress.',
-    ],
-    [
-      'if (version.inProgress === 0 && version !== this.#newest)',
-      'if (version.inProgress < 0)',
+    'if (replaced[-?.inProgress === 0-])': 'A reload ends the functions of requests that are in progress.',
+    'if (version.inProgress [-=== 0 && version !== this.#newest-]{+< 0+})':
       'The functions of an earlier version are never ended.',
-    ],
-  ],
-  'packages/emulator/dynamodb/store.ts': [
-    [
-      'JSON.stringify([name, account, role, boundary, roleName])',
-      'JSON.stringify([name, roleName])',
+  },
+  'packages/emulator/dynamodb/store.ts': {
+    'JSON.stringify([name, [-account, role, boundary, -]roleName])':
       'A reload changes the role of a request that is in progress.',
-    ],
-    ['randomBytes(32)', "Buffer.from('local')", "Any user of the machine can read another user's store."],
-  ],
-  'packages/emulator/serve.ts': [
-    ['2 * Math', 'Math', 'Ctrl-C cuts a request whose authorizer was slow.'],
-    ["once(response, 'close')", 'response', 'Ctrl-C turns a request that is still running into an error.'],
-    ['if (!options.jwt ||', 'if (true ||', 'The keys of a mistyped issuer are silently not used.'],
-  ],
-  'packages/emulator/options.ts': [
-    ['value !== undefined && !isValid(value)', 'false', 'The option leaveOut has an effect if it is "no".'],
-  ],
-  'packages/emulator/servers.ts': [
-    ['if (length > limit) return undefined;', '', 'A request of any size is kept in memory.'],
-    ["port, '127.0.0.1'", "port, '0.0.0.0'", 'Other machines in the network may add plants and get tokens.'],
-  ],
-  'packages/emulator/dynamodb/embedded-store.ts': [
-    ['headers.host === host ?', 'headers.host ?', 'A website can point its name at the store, and call it.'],
-  ],
-  'packages/emulator/dynamodb/guard.ts': [
-    [
-      "decisions.find(({ decision }) => decision !== 'allowed')",
-      "decisions.slice(0, 1).find(({ decision }) => decision !== 'allowed')",
+    "[-randomBytes(32)-]{+Buffer.from('local')+}": "Any user of the machine can read another user's store.",
+  },
+  'packages/emulator/serve.ts': {
+    '[-2 * -]Math': 'Ctrl-C cuts a request whose authorizer was slow.',
+    "[-once(response, 'close')-]{+response+}": 'Ctrl-C turns a request that is still running into an error.',
+    'if ([-!options.jwt-]{+true+} ||': 'The keys of a mistyped issuer are silently not used.',
+  },
+  'packages/emulator/options.ts': {
+    '[-value !== undefined && !isValid(value)-]{+false+}': 'The option leaveOut has an effect if it is "no".',
+  },
+  'packages/emulator/servers.ts': {
+    '[-if (length > limit) return undefined;-]': 'A request of any size is kept in memory.',
+    "port, [-'127.0.0.1'-]{+'0.0.0.0'+}": 'Other machines in the network may add plants and get tokens.',
+  },
+  'packages/emulator/dynamodb/embedded-store.ts': {
+    'headers.host [-=== host -]?': 'A website can point its name at the store, and call it.',
+  },
+  'packages/emulator/dynamodb/guard.ts': {
+    "decisions.{+slice(0, 1).+}find(({ decision }) => decision !== 'allowed')":
       'A permissions boundary limits nothing.',
-    ],
-    ['if (caller === undefined ||', 'if (!caller) return () => undefined;\n    if (', 'Anybody may use the store.'],
-    [
-      "caller === undefined || headers['x-amz-security-token'] !== caller.sessionToken",
-      'caller === undefined',
+    'if ([-caller === undefined ||-]{+!caller) return () => undefined;\n    if (+}': 'Anybody may use the store.',
+    "caller === undefined[- || headers['x-amz-security-token'] !== caller.sessionToken-]":
       'A client without a session token works here, but fails on AWS.',
-    ],
-    [
-      "['Query', 'Scan'].includes(operation)",
-      "'Scan' === operation",
+    "[-['Query', 'Scan'].includes(operation)-]{+'Scan' === operation+}":
       'The permission for a table is enough to query its index.',
-    ],
-  ],
-  'packages/emulator/policy.ts': [
-    ["if (effects.includes('Deny')) return 'explicitly denied';", '', 'An Allow wins over a Deny.'],
-  ],
-  'packages/emulator/dynamodb/tables.ts': [
-    [
-      'return [keyOf(KeySchema), types, ...indexes]',
-      'return [...indexes]',
-      'A table with a different key is accepted.',
-    ],
-    ['types, ...indexes]', 'types]', 'A table with different indexes is accepted.'],
-  ],
-  '.devcontainer/devcontainer.json': [
-    ['"requireLocalPort": true', '"requireLocalPort": false', 'In a dev container, /docs refuses the browser.'],
-  ],
-  'packages/client/plant-store-client.ts': [
-    [
-      "replace(/\\/+$/, '')",
-      "replace(/\\/$/, '')",
-      'With a base URL that ends with two slashes, each request gets a 404.',
-    ],
-  ],
-  'packages/client/call.ts': [
-    [
-      "void done.finally(() => signal.removeEventListener('abort', abort));",
-      'void done;',
+  },
+  'packages/emulator/policy.ts': {
+    "[-if (effects.includes('Deny')) return 'explicitly denied';-]": 'An Allow wins over a Deny.',
+  },
+  'packages/emulator/dynamodb/tables.ts': {
+    'return [[-keyOf(KeySchema), types, -]...indexes]': 'A table with a different key is accepted.',
+    'types[-, ...indexes-]]': 'A table with different indexes is accepted.',
+  },
+  '.devcontainer/devcontainer.json': {
+    '"requireLocalPort": [-true-]{+false+}': 'In a dev container, /docs refuses the browser.',
+  },
+  'packages/client/plant-store-client.ts': {
+    "replace(/\\/[-+-]$/, '')": 'With a base URL that ends with two slashes, each request gets a 404.',
+  },
+  'packages/client/call.ts': {
+    "void done[-.finally(() => signal.removeEventListener('abort', abort))-];":
       'A long-lived signal keeps every call in memory.',
-    ],
-    [
-      'await response.clone().arrayBuffer();',
-      'void response.clone().arrayBuffer();',
+    '[-await-]{+void+} response.clone().arrayBuffer();':
       'If a response breaks off, createPlant throws instead of returning an error.',
-    ],
-    ['repeats.every(', 'repeats.some(', 'A response with a different tag counts as success.'],
-    ['error: code ?? other, status, ...idOf(received)', 'error: code ?? other, status', 'No error has its request id.'],
-    [
-      'headers.set(name, value)',
-      'headers.append(name, value)',
+    'repeats.[-every-]{+some+}(': 'A response with a different tag counts as success.',
+    'error: code ?? other, status[-, ...idOf(received)-]': 'No error has its request id.',
+    'headers.[-set-]{+append+}(name, value)':
       'If an option has a header `Authorization`, the gateway refuses the token.',
-    ],
-    ['[\\t -~\\x80-\\xff]*', '[^]*', "The client's error quotes a secret header."],
-    [
-      'options.attemptTimeout ?? defaults.attemptTimeout',
-      'defaults.attemptTimeout ?? options.attemptTimeout',
+    '[[-\\t -~\\x80-\\xff-]{+^+}]*': "The client's error quotes a secret header.",
+    '[-options.attemptTimeout ?? defaults-]{+defaults.attemptTimeout ?? options+}.attemptTimeout':
       'A call cannot have another time limit than its client.',
-    ],
-  ],
-  'packages/client/request.ts': [
-    ["['', '.', '..'].includes(text)", "text === ''", 'A path parameter of two dots calls another operation.'],
-  ],
-  'tools/cli/restore-items.ts': [
-    [
-      "'attribute_not_exists(#key)'",
-      "'attribute_not_exists(#key) OR attribute_exists(#key)'",
-      'A restore overwrites what clients stored since.',
-    ],
-    ['if (concernsOneItem(error))', 'if (error instanceof Error)', 'A restore without permission tries every item.'],
-    ['ConsistentRead: true', 'ConsistentRead: false', 'A restore leaves out items that were written shortly before.'],
-  ],
-  'tools/cli/traced-request.ts': [
-    ['days * 24 * 60 * 60', 'days * 60 * 60', 'npm run request -- --days 7 searches the logs of seven hours.'],
-  ],
-  'functions/http/error-response.ts': [
-    [
-      '      store: storeTime(request.context.storeCalls),\n',
-      '',
+  },
+  'packages/client/request.ts': {
+    "[-['', '.', '..'].includes(text)-]{+text === ''+}": 'A path parameter of two dots calls another operation.',
+  },
+  'tools/cli/restore-items.ts': {
+    "'attribute_not_exists(#key){+ OR attribute_exists(#key)+}'": 'A restore overwrites what clients stored since.',
+    'if ([-concernsOneItem(error)-]{+error instanceof Error+})': 'A restore without permission tries every item.',
+    'ConsistentRead: [-true-]{+false+}': 'A restore leaves out items that were written shortly before.',
+  },
+  'tools/cli/traced-request.ts': {
+    'days * [-24 * -]60 * 60': 'npm run request -- --days 7 searches the logs of seven hours.',
+  },
+  'functions/http/error-response.ts': {
+    '[-      store: storeTime(request.context.storeCalls),\n-]':
       'The line of a request that fails does not say that the store was slow.',
-    ],
-    [
-      '      gatewayRequestId: request.event?.requestContext?.requestId,\n',
-      '',
+    '[-      gatewayRequestId: request.event?.requestContext?.requestId,\n-]':
       "A request's id does not lead to the function's line.",
-    ],
-    ['/^User: ', '/User: ', 'The log has what the store quotes of a request.'],
-  ],
-  'schemas/openapi.yaml': [['required: [id]', 'required: []', 'A plant without an id is valid.']],
-  'tools/release/project-copy.ts': [
-    [
-      "then === (await readFile(path.join(project, 'package-lock.json'), 'utf8'))",
-      "then !== ''",
+    '/[-^-]User: ': 'The log has what the store quotes of a request.',
+  },
+  'schemas/openapi.yaml': { 'required: [[-id-]]': 'A plant without an id is valid.' },
+  'tools/release/project-copy.ts': {
+    "then [-=== (await readFile(path.join(project, 'package-lock.json'), 'utf8'))-]{+!== ''+}":
       'A diff synthesizes both commits with the new CDK, so it does not show what the new CDK changes.',
-    ],
-  ],
-  'packages/contract/schemas.ts': [
-    ['if (standard !== undefined) throw', 'if (false) throw', 'The contract promises a default that nothing fills in.'],
-  ],
-  'packages/contract/compatibility.ts': [
-    [
-      'before.errorCodes.filter((number) => !now.errorCodes.includes(number))',
-      'now.errorCodes.filter((number) => !before.errorCodes.includes(number))',
+  },
+  'packages/contract/schemas.ts': {
+    'if ([-standard !== undefined-]{+false+}) throw': 'The contract promises a default that nothing fills in.',
+  },
+  'packages/contract/compatibility.ts': {
+    '[-before-]{+now+}.errorCodes.filter((number) => ![-now-]{+before+}.errorCodes.includes(number))':
       'An error number may go, but none may be new.',
-    ],
-    [
-      "...refusals(places.before, places.now, 'the body').map(",
-      "...refusals(places.now, places.before, 'the body').map(",
+    "...refusals(places.[-before, places.now-]{+now, places.before+}, 'the body').map(":
       'A response may have values that released clients do not know.',
-    ],
-  ],
-  'packages/contract/subset.ts': [
-    [
-      'return names.filter((name) => !required.includes(name))',
-      'return names.filter((name) => required.includes(name))',
+  },
+  'packages/contract/subset.ts': {
+    'return names.filter((name) => [-!required-]{+required+}.includes(name))':
       'A new required field of a body passes as compatible.',
-    ],
-    [
-      'isEqual ? bound.isExclusive || !wide.isExclusive : inner.limit > outer.limit',
-      'isEqual || inner.limit > outer.limit',
+    'isEqual [-? bound.isExclusive || !wide.isExclusive :-]{+||+} inner.limit > outer.limit':
       'A limit that becomes exclusive passes as compatible.',
-    ],
-  ],
-  'tools/release/diff/loss.ts': [
-    ['|| /^(Retain|Snapshot)/.test(DeletionPolicy)', '', 'A pull request may leave log groups behind.'],
-    [
-      '?? (now && hasRetypedKey(then, now) ? losses.WILL_REPLACE : undefined)',
-      '',
+  },
+  'tools/release/diff/loss.ts': {
+    '[-|| /^(Retain|Snapshot)/.test(DeletionPolicy)-]': 'A pull request may leave log groups behind.',
+    '[-?? (now && hasRetypedKey(then, now) ? losses.WILL_REPLACE : undefined)-]':
       'A pull request may replace the table by one whose key has another type.',
-    ],
-    [
-      'if (after >= days) return [];',
-      'if (after >= Math.min(days, 1)) return [];',
-      'A pull request may cut backups to one day.',
-    ],
-  ],
-  'tools/release/diff/access.ts': [
-    [
-      'if (!isNew && then.get(name) === guard) return [];',
-      'if (!isNew) return [];',
-      'A route may lose its authorizer without a finding.',
-    ],
-    ["(wide.condition === '' || wide.condition === narrow.condition)", 'true', 'A condition may go without a label.'],
-    ['matches(wide.resource, narrow.resource) &&', '', 'A permission may cover more resources without a label.'],
-    ['return [...own, ...byRole];', 'return own;', 'A function may take the role of another one without a label.'],
-  ],
-  'tools/release/diff/verdict.ts': [
-    [
-      'allowable.includes(rule) && allowed.includes(rule)',
-      'allowed.includes(rule)',
-      'A label could allow what loses data.',
-    ],
-  ],
-  'packages/contract/source-hash.ts': [
-    ['[document, ...own', '[...own', 'After git pull, npm start runs the validators of the old contract.'],
-  ],
-  'packages/contract/main.ts': [
-    ['path.join(folder, name)', "path.join(folder, '..', name)", 'The validators are written to the wrong folder.'],
-  ],
-  'packages/contract/operations.ts': [
-    ['alternatives.length > 0 || ', '', 'A token needs the scopes of one of several alternatives only.'],
-  ],
-  'packages/contract/types.ts': [['isOpen ? {} :', '', 'The client leaves out fields of an open body.']],
-  'packages/contract/validators.ts': [
-    ['2n ** 63n - 1n]', '2n ** 62n - 1n]', 'Half of all positive ids are refused.'],
-    ['ajv.addFormat(name, format);', ';', 'A field of the format date-time adds 8 KB to the bundle.'],
-    ['    preserveSymlinks: true,\n', '', 'npm run diff reports new code although nothing has changed.'],
-    ['allErrors: true', 'allErrors: false', 'The response names only one of several invalid fields.'],
-  ],
-  'template/rename.ts': [
-    ["if (changes !== '')", 'if (false)', 'git cannot undo a renaming, which mixes with other changes.'],
-  ],
-  'template/rename/collisions.ts': [
-    ['filter((name) => used.has(name))', 'filter(() => false)', 'A noun may be the name of something else.'],
-  ],
+    'if (after >= [-days-]{+Math.min(days, 1)+}) return [];': 'A pull request may cut backups to one day.',
+  },
+  'tools/release/diff/access.ts': {
+    'if (!isNew[- && then.get(name) === guard-]) return [];': 'A route may lose its authorizer without a finding.',
+    "[-(wide.condition === '' || wide.condition === narrow.condition)-]{+true+}": 'A condition may go without a label.',
+    '[-matches(wide.resource, narrow.resource) &&-]': 'A permission may cover more resources without a label.',
+    'return [-[...own, ...byRole]-]{+own+};': 'A function may take the role of another one without a label.',
+  },
+  'tools/release/diff/verdict.ts': {
+    '[-allowable.includes(rule) && allowed-]{+allowed+}.includes(rule)': 'A label could allow what loses data.',
+  },
+  'packages/contract/source-hash.ts': {
+    '[[-document, -]...own': 'After git pull, npm start runs the validators of the old contract.',
+  },
+  'packages/contract/main.ts': {
+    "path.join(folder, {+'..', +}name)": 'The validators are written to the wrong folder.',
+  },
+  'packages/contract/operations.ts': {
+    '[-alternatives.length > 0 || -]': 'A token needs the scopes of one of several alternatives only.',
+  },
+  'packages/contract/types.ts': { '[-isOpen ? {} :-]': 'The client leaves out fields of an open body.' },
+  'packages/contract/validators.ts': {
+    '2n ** [-63n-]{+62n+} - 1n]': 'Half of all positive ids are refused.',
+    '[-ajv.addFormat(name, format)-];': 'A field of the format date-time adds 8 KB to the bundle.',
+    '[-    preserveSymlinks: true,\n-]': 'npm run diff reports new code although nothing has changed.',
+    'allErrors: [-true-]{+false+}': 'The response names only one of several invalid fields.',
+  },
+  'template/rename.ts': {
+    "if ([-changes !== ''-]{+false+})": 'git cannot undo a renaming, which mixes with other changes.',
+  },
+  'template/rename/collisions.ts': {
+    'filter(([-name) => used.has(name)-]{+) => false+})': 'A noun may be the name of something else.',
+  },
 };
 
-export const breaks: Break[] = Object.entries(byFile).flatMap(([file, rows]) =>
-  rows.map(([code, broken, says]) => ({ file, code, broken, says })),
+const removed = /\[-(.*?)-\]/gs;
+const added = /\{\+(.*?)\+\}/gs;
+
+export const breaks: Break[] = Object.entries(byFile).flatMap(([file, changes]) =>
+  Object.entries(changes).map(([change, says]) => ({
+    file,
+    code: change.replaceAll(added, '').replaceAll(removed, '$1'),
+    broken: change.replaceAll(removed, '').replaceAll(added, '$1'),
+    says,
+  })),
 );
