@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
@@ -43,9 +42,6 @@ export const asOurs = ', bundled as ours';
  * (`others`).
  */
 export const makeBundles = (folder: string): { own: Bundle[]; others: Bundle[] } => {
-  execFileSync('npm', ['ci', '--prefix', path.join(root, 'template')], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
   const service = path.join(folder, 'service');
   mkdirSync(service);
   const context = { stage: 'prod', alarmEmail: 'none', issuer: 'https://issuer.example', audience: 'none' };
