@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 import { type GitHubSettings, GitHubStack, readGitHub } from '../../infra/github.ts';
 import { featureFlags } from '../kit/feature-flags.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
-import { arn, ofType, propertiesOf, ref, withoutHashes } from '../kit/template.ts';
+import { arn, ofType, permissionsIn, propertiesOf, ref, resolve, withoutHashes } from '../kit/template.ts';
 
 const read = (context: Record<string, unknown>) => {
   const { node } = new RootConstruct();
@@ -28,36 +28,15 @@ const synthesize = async (context: Record<string, string>) => {
   return { ...template, deployedBy: [assumeRoleArn, cloudFormationExecutionRoleArn] };
 };
 
-/** Converts a string, `Fn::Join` or `Fn::Sub` to a string in which a reference looks like `<AWS::Region>`. */
-const plain = (value: unknown): string => {
-  if (typeof value === 'string') return value;
-  const { Ref: id, 'Fn::Join': join, 'Fn::Sub': sub } = Object(value);
-  if (id) return `<${id}>`;
-  if (join) return join[1].map(plain).join('');
-  return sub[0].replaceAll(/\$\{(.*?)\}/g, (_: string, name: string) => sub[1][name] ?? `<${name}>`);
-};
-
-type Statement = { Effect: string; Action: string | string[]; Resource: unknown; Condition?: object };
-
-/** Lists what a role may do, as strings such as `Allow lambda:GetAlias: <resource> {"StringEquals":…}`. */
-const permissionsOf = (role: string, template: Awaited<ReturnType<typeof synthesize>>): string[] => {
-  const { PolicyDocument } = propertiesOf('AWS::IAM::Policy', template)[`${role}DefaultPolicy`] ?? {};
-  const { Statement } = PolicyDocument as { Statement: Statement[] };
-  return Statement.flatMap(({ Effect, Action, Resource, Condition }) =>
-    [Action].flat().flatMap((action) =>
-      [Resource].flat().map((each) => {
-        const condition = Condition === undefined ? '' : ` ${JSON.stringify(Condition)}`;
-        return `${Effect} ${action}: ${plain(each)}${condition}`;
-      }),
-    ),
-  );
-};
+/** Lists what a role may do. */
+const permissionsOf = (role: string, template: Awaited<ReturnType<typeof synthesize>>): string[] =>
+  permissionsIn(propertiesOf('AWS::IAM::Policy', template)[`${role}DefaultPolicy`]?.['PolicyDocument']);
 
 const tags = (stage: string): string =>
   ` {"StringEquals":{"aws:ResourceTag/service":"plant-store","aws:ResourceTag/stage":"${stage}"}}`;
-const own = (service: string): string => `arn:<AWS::Partition>:${service}:<AWS::Region>:<AWS::AccountId>`;
+const own = (service: string): string => `arn:AWS::Partition:${service}:AWS::Region:AWS::AccountId`;
 const bootstrapped = (role: string): string =>
-  `Allow sts:AssumeRole: arn:<AWS::Partition>:iam::<AWS::AccountId>:role/cdk-hnb659fds-${role}-role-<AWS::AccountId>-<AWS::Region>`;
+  `Allow sts:AssumeRole: arn:AWS::Partition:iam::AWS::AccountId:role/cdk-hnb659fds-${role}-role-AWS::AccountId-AWS::Region`;
 
 const issuer = 'token.actions.githubusercontent.com';
 const trust = (provider: unknown, sub: string) => ({
@@ -106,21 +85,21 @@ describe('the stack for GitHub', () => {
     const types = Object.values(template.Resources).map(({ Type }) => Type.replace('AWS::IAM::', ''));
     expect(types.sort()).toEqual(['OIDCProvider', 'Policy', 'Policy', 'Role', 'Role']);
     expect(permissionsOf('Dev', template)).toEqual([
-      bootstrapped('deploy'),
-      bootstrapped('file-publishing'),
       `Allow cloudformation:DescribeStacks: ${own('cloudformation')}:stack/PlantStore-dev/*`,
       `Allow cloudformation:ListStackResources: ${own('cloudformation')}:stack/PlantStore-dev/*`,
-      `Allow lambda:GetAlias: ${own('lambda')}:function:PlantStore-dev-*${tags('dev')}`,
-      `Allow lambda:GetFunction: ${own('lambda')}:function:PlantStore-dev-*${tags('dev')}`,
       `Allow cognito-idp:DescribeUserPoolClient: ${own('cognito-idp')}:userpool/*${tags('dev')}`,
       `Allow dynamodb:GetItem: ${own('dynamodb')}:table/PlantStore-dev-Plants*`,
-    ]);
-    expect(permissionsOf('Prod', template)).toEqual([
+      `Allow lambda:GetAlias: ${own('lambda')}:function:PlantStore-dev-*${tags('dev')}`,
+      `Allow lambda:GetFunction: ${own('lambda')}:function:PlantStore-dev-*${tags('dev')}`,
       bootstrapped('deploy'),
       bootstrapped('file-publishing'),
+    ]);
+    expect(permissionsOf('Prod', template)).toEqual([
       `Allow cloudformation:ListStackResources: ${own('cloudformation')}:stack/PlantStore/*`,
       `Allow lambda:GetAlias: ${own('lambda')}:function:PlantStore-*${tags('prod')}`,
       `Allow lambda:GetFunction: ${own('lambda')}:function:PlantStore-*${tags('prod')}`,
+      bootstrapped('deploy'),
+      bootstrapped('file-publishing'),
     ]);
   });
 
@@ -151,7 +130,7 @@ describe('the stack for GitHub', () => {
     const single = await synthesize({ github: 'acme/plants', githubProvider: 'existing', stage: 'prod' });
     expect(ofType('AWS::IAM::OIDCProvider', single)).toEqual({});
     const provider = expect.toSatisfy(
-      (value) => plain(value) === `arn:<AWS::Partition>:iam::<AWS::AccountId>:oidc-provider/${issuer}`,
+      (value) => resolve(value) === `arn:AWS::Partition:iam::AWS::AccountId:oidc-provider/${issuer}`,
     );
     expect(propertiesOf('AWS::IAM::Role', single)).toEqual({
       Prod: expect.objectContaining(trust(provider, 'repo:acme/plants:environment:prod')),

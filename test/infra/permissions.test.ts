@@ -4,7 +4,17 @@
  */
 import { expect, test } from 'vitest';
 import { grants } from '../../infra/operations.ts';
-import { arn, byFunction, byOperation, functionNames, prod, propertiesOf, ref, resolve } from '../kit/template.ts';
+import {
+  arn,
+  byFunction,
+  byOperation,
+  functionNames,
+  permissionsIn,
+  prod,
+  propertiesOf,
+  ref,
+  resolve,
+} from '../kit/template.ts';
 
 const assumedBy = (Service: string) => ({
   AssumeRolePolicyDocument: {
@@ -13,11 +23,12 @@ const assumedBy = (Service: string) => ({
   },
 });
 
-const allow = (Action: string | string[], Resource: unknown) => ({ Action, Effect: 'Allow', Resource });
-
 /** What the function of each operation may do, apart from writing its log. */
-const own: Record<string, object[]> = byOperation((name, id) => [
-  [name, Object.entries(grants[id]).map(([table, actions]) => allow([...actions], arn(table)))],
+const own: Record<string, string[]> = byOperation((name, id) => [
+  [
+    name,
+    Object.entries(grants[id]).flatMap(([table, actions]) => actions.map((each) => `Allow ${each}: ${table}.Arn`)),
+  ],
 ]);
 
 test('createPlant may update items in the plants table, and may do nothing else with it', () => {
@@ -25,26 +36,16 @@ test('createPlant may update items in the plants table, and may do nothing else 
 });
 
 /** The permissions of a function, which may also write its log. */
-const documentFor = (name: string, more: object[]) => ({
-  Statement: [allow(['logs:CreateLogStream', 'logs:PutLogEvents'], arn(`${name}Logs`)), ...more],
-  Version: '2012-10-17',
-});
+const withLog = (name: string, permissions: string[]): string[] =>
+  [...['CreateLogStream', 'PutLogEvents'].map((each) => `Allow logs:${each}: ${name}Logs.Arn`), ...permissions].sort();
 
-type Statement = { Action: string | string[]; Resource?: unknown };
-
-/** Splits policy statements, which CDK merges, into one for each action and resource. */
-const split = (properties: object): unknown =>
-  JSON.parse(JSON.stringify(properties), (key, value) => {
-    if (key !== 'Statement') return value;
-    const statements = (value as Statement[]).flatMap(({ Action, Resource, ...rest }) =>
-      [Action].flat().flatMap((action) => [Resource].flat().map((one) => ({ ...rest, Action: action, Resource: one }))),
-    );
-    return statements.map((each) => JSON.stringify(each)).sort();
-  });
-
-/** Returns the properties of the resources of a type that `expected` names. */
-const namedIn = (expected: object, type: string) =>
-  Object.fromEntries(Object.entries(propertiesOf(type)).filter(([name]) => name in expected));
+/** Returns the properties of the resources of a type that `expected` names, with their policies as lists. */
+const namedIn = (expected: object, type: string) => {
+  const properties = Object.entries(propertiesOf(type)).filter(([name]) => name in expected);
+  return JSON.parse(JSON.stringify(Object.fromEntries(properties)), (key, value) =>
+    key === 'PolicyDocument' ? permissionsIn(value) : value,
+  );
+};
 
 test('each function has a role that Lambda assumes to run it, with its permissions inline; each function except the smoke test also has a role that CodeDeploy assumes to roll it out', () => {
   const expected = {
@@ -54,8 +55,8 @@ test('each function has a role that Lambda assumes to run it, with its permissio
         {
           ...assumedBy('lambda.amazonaws.com'),
           // By this path, `aws iam list-roles` finds the roles of older versions.
-          Path: join('/PlantStore/', ref('AWS::Region'), '/'),
-          Policies: [{ PolicyName: 'Permissions', PolicyDocument: documentFor(name, own[name] ?? []) }],
+          Path: { 'Fn::Join': ['', ['/PlantStore/', ref('AWS::Region'), '/']] },
+          Policies: [{ PolicyName: 'Permissions', PolicyDocument: withLog(name, own[name] ?? []) }],
         },
       ],
       [`${name}RollOutRole`, assumedBy('codedeploy.amazonaws.com')],
@@ -64,7 +65,7 @@ test('each function has a role that Lambda assumes to run it, with its permissio
   };
   const advice =
     'If a function may do something new on purpose, such as send to a queue, add it to `own` in this file.';
-  expect(split(namedIn(expected, 'AWS::IAM::Role')), advice).toEqual(split(expected));
+  expect(namedIn(expected, 'AWS::IAM::Role'), advice).toEqual(expected);
   expect(propertiesOf('AWS::Lambda::Function')).toMatchObject({
     ...byFunction((name) => [[name, { Role: arn(`${name}Role`) }]]),
     SmokeTest: { Role: arn('SmokeTestRole') },
@@ -75,56 +76,40 @@ test('each function has a role that Lambda assumes to run it, with its permissio
 });
 
 test('only the roles for roll-outs and of the smoke test have separate policies, with exactly the expected permissions', () => {
-  const policy = (role: string, PolicyDocument: object): [string, object] => [
+  const policy = (role: string, permissions: string[]): [string, object] => [
     `${role}DefaultPolicy`,
-    { PolicyName: expect.any(String), Roles: [ref(role)], PolicyDocument },
+    { PolicyName: expect.any(String), Roles: [ref(role)], PolicyDocument: permissions.sort() },
   ];
-  const expected = {
-    ...byFunction((name) => [
-      policy(`${name}RollOutRole`, {
-        Statement: [
-          allow(
-            ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'],
-            [arn(name), join(arn(name), ':live')],
-          ),
-          // Without this permission, every deployment but the first would fail. CDK would grant it, too, but the role
-          // ignores such grants (`withoutPolicyUpdates`).
-          allow('lambda:InvokeFunction', arn('SmokeTest')),
-          allow('cloudwatch:DescribeAlarms', '*'),
-        ],
-        Version: '2012-10-17',
-      }),
-    ]),
-    ...Object.fromEntries([
-      policy(
-        'SmokeTestRole',
-        documentFor('SmokeTest', [
-          allow('lambda:InvokeFunction', inAnyOrder(functionNames.map((name) => ref(`${name}CurrentVersion`)))),
-          allow('codedeploy:PutLifecycleEventHookExecutionStatus', inAnyOrder(functionNames.map(deploymentGroup))),
+  const group = 'arn:AWS::Partition:codedeploy:AWS::Region:AWS::AccountId:deploymentgroup';
+  const expected = Object.fromEntries([
+    ...functionNames.map((name) =>
+      policy(`${name}RollOutRole`, [
+        ...['GetAlias', 'GetProvisionedConcurrencyConfig', 'UpdateAlias'].flatMap((each) =>
+          ['', ':live'].map((alias) => `Allow lambda:${each}: ${name}.Arn${alias}`),
+        ),
+        // Without this permission, every deployment but the first would fail. CDK would grant it, too, but the role
+        // ignores such grants (`withoutPolicyUpdates`).
+        'Allow lambda:InvokeFunction: SmokeTest.Arn',
+        'Allow cloudwatch:DescribeAlarms: *',
+      ]),
+    ),
+    policy(
+      'SmokeTestRole',
+      withLog(
+        'SmokeTest',
+        functionNames.flatMap((name) => [
+          `Allow lambda:InvokeFunction: ${name}CurrentVersion`,
+          `Allow codedeploy:PutLifecycleEventHookExecutionStatus: ${group}:${name}RollOutApplication/${name}RollOut`,
         ]),
       ),
-    ]),
-  };
+    ),
+  ]);
   expect(namedIn(expected, 'AWS::IAM::Policy')).toEqual(expected);
   const attached = Object.values(propertiesOf('AWS::IAM::Policy')).flatMap(({ Roles }) =>
     (Roles as unknown[]).map(resolve),
   );
   expect(attached.filter((role) => functionNames.some((name) => role === `${name}Role`))).toEqual([]);
 });
-
-const join = (...parts: unknown[]) => ({ 'Fn::Join': ['', parts] });
-
-const deploymentGroup = (name: string) => {
-  const ids = [ref('AWS::Partition'), ':codedeploy:', ref('AWS::Region'), ':', ref('AWS::AccountId')];
-  return join('arn:', ...ids, ':deploymentgroup:', ref(`${name}RollOutApplication`), '/', ref(`${name}RollOut`));
-};
-
-/** Matches a list that has exactly these resources, in any order. */
-const inAnyOrder = (resources: object[]) =>
-  expect.toSatisfy((list: object[]) => {
-    const sorted = (all: object[]) => all.map((each) => JSON.stringify(each)).sort();
-    return sorted(list).join() === sorted(resources).join();
-  });
 
 test('no role has a managed policy, and no policy except that of a key allows an action with a wildcard (*)', () => {
   const isLeftOut = (name: string, value: { Effect?: string } | null) =>

@@ -34,20 +34,41 @@ export const ofType = (type: string, template = prod): Record<string, Resource> 
 export const propertiesOf = (type: string, template = prod): Record<string, Resource['Properties']> =>
   Object.fromEntries(Object.entries(ofType(type, template)).map(([name, { Properties = {} }]) => [name, Properties]));
 
-type Intrinsic = { Ref?: string; 'Fn::Join'?: [string, unknown[]]; 'Fn::GetAtt'?: [string, string] };
+type Intrinsic = {
+  Ref?: string;
+  'Fn::Join'?: [string, unknown[]];
+  'Fn::GetAtt'?: [string, string];
+  'Fn::Sub'?: [string, Record<string, unknown>];
+};
 
 /**
- * Converts a string, a `Ref`, an `Fn::GetAtt` or an `Fn::Join` to a string. A `Ref` becomes its logical id, an attribute
- * `id.attribute`. @throws Error for anything else
+ * Converts a string, a `Ref`, an `Fn::GetAtt`, an `Fn::Join` or an `Fn::Sub` to a string. A `Ref` becomes its logical id,
+ * an attribute `id.attribute`. @throws Error for anything else
  */
 export const resolve = (value: unknown): string => {
   if (typeof value === 'string') return value;
-  const { Ref: id, 'Fn::Join': join, 'Fn::GetAtt': attribute } = Object(value) as Intrinsic;
+  const { Ref: id, 'Fn::Join': join, 'Fn::GetAtt': attribute, 'Fn::Sub': sub } = Object(value) as Intrinsic;
   if (id !== undefined) return id;
   if (attribute !== undefined) return attribute.join('.');
   if (join !== undefined) return join[1].map(resolve).join(join[0]);
+  if (sub !== undefined) return sub[0].replaceAll(/\$\{(.*?)\}/g, (_, name: string) => resolve(sub[1][name] ?? name));
   throw new Error(`${JSON.stringify(value)} cannot be resolved here.`);
 };
+
+type Statement = { Effect: string; Action: string | string[]; Resource: unknown; Condition?: object };
+
+/**
+ * Lists what a policy says, for each action and resource, because CDK merges statements: as sorted strings such as
+ * `Allow lambda:GetAlias: CreatePlant.Arn {"StringEquals":…}`.
+ */
+export const permissionsIn = (document: unknown): string[] =>
+  (Object(document).Statement as Statement[])
+    .flatMap(({ Effect, Action, Resource, Condition }) => {
+      const condition = Condition === undefined ? '' : ` ${JSON.stringify(Condition)}`;
+      const resources = [Resource].flat().map(resolve);
+      return [Action].flat().flatMap((action) => resources.map((each) => `${Effect} ${action}: ${each}${condition}`));
+    })
+    .sort();
 
 export const ref = (name: string) => ({ Ref: name });
 export const arn = (name: string) => ({ 'Fn::GetAtt': [name, 'Arn'] });
