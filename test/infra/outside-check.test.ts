@@ -1,7 +1,7 @@
-/** Tests what calls the check from outside, whom it calls, and the alarm on its silence. Only stage `prod` has it. */
+/** Tests what calls the check from outside, and whom it calls. promises.test.ts rehearses its alarm. */
 import { expect, test } from 'vitest';
 import { kinds, named, templateOf } from '../kit/stacks.ts';
-import { arn, ofType, permissionsIn, prod, propertiesOf, ref, withoutHashes } from '../kit/template.ts';
+import { arn, ofType, permissionsIn, prod, propertiesOf, withoutHashes } from '../kit/template.ts';
 
 test('a rule calls the check every five minutes, and nothing else may call it', () => {
   const [rule, ...others] = Object.entries(propertiesOf('AWS::Events::Rule'));
@@ -25,24 +25,6 @@ test('the check calls the address that clients call, and may do nothing but writ
   const { PolicyDocument } = propertiesOf('AWS::IAM::Policy')['OutsideCheckRoleDefaultPolicy'] ?? {};
   const log = ['CreateLogStream', 'PutLogEvents'].map((action) => `Allow logs:${action}: OutsideCheckLogs.Arn`);
   expect(permissionsIn(PolicyDocument)).toEqual(log);
-});
-
-test('an alarm goes off if in 15 minutes no check has succeeded, or none has run; it rolls back nothing', () => {
-  const [id, alarm] = Object.entries(propertiesOf('AWS::CloudWatch::Alarm')).find(([name]) =>
-    name.startsWith('OutsideCheck'),
-  ) ?? [''];
-  expect(alarm).toMatchObject({
-    Namespace: 'AWS/Lambda',
-    MetricName: 'Errors',
-    Dimensions: [{ Name: 'FunctionName', Value: ref('OutsideCheck') }],
-    Statistic: 'Average',
-    Period: 300,
-    ComparisonOperator: 'GreaterThanOrEqualToThreshold',
-    Threshold: 1,
-    EvaluationPeriods: 3,
-    TreatMissingData: 'breaching',
-  });
-  expect(JSON.stringify(propertiesOf('AWS::CodeDeploy::DeploymentGroup'))).not.toContain(id);
 });
 
 test('no other resource waits for the check, so it cannot stop a roll-out; a dev stage does not have it', () => {
