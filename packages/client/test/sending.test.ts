@@ -156,7 +156,7 @@ describe('the client sends a plant again', () => {
 
 describe('if no response arrives, the client', () => {
   test('returns the reason, without the token', async () => {
-    const result = await callOf(addPlant, 'http://127.0.0.1:2', 'a.b.c')(ann);
+    const result = await callOf(addPlant, 'http://127.0.0.1:2', 'a.b.c', { retries: 0 })(ann);
     const message = 'connect ECONNREFUSED 127.0.0.1:2';
     expect(result).toEqual({ ok: false, error: 'no answer', message, cause: expect.any(TypeError) });
     expect(inspect(result, { depth: Number.POSITIVE_INFINITY })).not.toContain('a.b.c');
