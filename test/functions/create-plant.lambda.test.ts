@@ -1,10 +1,7 @@
 /** Tests createPlant from its source: every response, and what can be seen only inside the process, such as the log. */
-import { readFile } from 'node:fs/promises';
-import { isBuiltin } from 'node:module';
-import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { bodyOf, newId, withText } from '../kit/example.ts';
-import { drip, dynamoDbError, loseResponse, onFirstCall, pass } from '../kit/faulty-store.ts';
+import { drip, loseResponse, onFirstCall } from '../kit/faulty-store.ts';
 import { lambdaContext, proxyEvent } from '../kit/gateway-events.ts';
 import { type InProcess, type Invoke, invoker, startInProcess } from '../kit/in-process.ts';
 import { testFaults, testResponses } from '../kit/responses.ts';
@@ -21,14 +18,12 @@ afterAll(() => service.close());
 testResponses(() => service);
 testFaults(() => service);
 
-const outcomeOf = async (body: string): Promise<unknown> => (await service.invoke(proxyEvent(body))).log;
-const storeTimeOf = async (id: string): Promise<unknown> => Object(await outcomeOf(bodyOf(id)))[0].entry.store;
-
-// Concurrent tests that stand together wait at the same time.
-test.concurrent('the log of createPlant says only how long the store took if it has not answered by the deadline', async () => {
+// Tests that stand beside those of `testFaults` wait at the same time, if they are concurrent, too.
+test.concurrent('the log of createPlant says how long the store took, even if it has not answered by the deadline', async () => {
   const id = newId();
   service.faults.fail(id, drip);
-  expect(await storeTimeOf(id)).toEqual({ milliseconds: 2_300 });
+  const [line] = (await service.invoke(proxyEvent(bodyOf(id)))).log;
+  expect(Object(line?.entry).store).toEqual({ milliseconds: 2_300 });
 });
 
 /** Loads a new instance of the function, with the environment variables in `environment`. */
@@ -39,18 +34,13 @@ const load = async (environment: Record<string, string>): Promise<Invoke> => {
 };
 
 describe('the log of createPlant', () => {
+  const outcomeOf = async (body: string): Promise<unknown> => (await service.invoke(proxyEvent(body))).log;
   const info = (outcome: string) => [{ level: 'info', entry: { outcome } }];
 
   test('distinguishes a new plant from one that was stored before', async () => {
     const id = newId();
     expect(await outcomeOf(bodyOf(id))).toMatchObject(info('created'));
     expect(await outcomeOf(bodyOf(id))).toMatchObject(info('repeated'));
-  });
-
-  test('says how long the calls to the store took, and how many attempts were made', async () => {
-    const id = newId();
-    service.faults.fail(id, (call) => (call.number < 3 ? dynamoDbError(500, 'InternalServerError') : pass)(call));
-    expect(await storeTimeOf(id)).toEqual({ milliseconds: expect.any(Number), attempts: 3 });
   });
 
   test.each([
@@ -118,11 +108,3 @@ test.each(['TABLE_NAME', 'AWS_REGION'])(
     await expect(load({ [name]: '' })).rejects.toThrow(name);
   },
 );
-
-test("no bundle requires anything but Node.js's own modules, so none depends on the packages of the Lambda runtime", async () => {
-  for (const { name, folder } of inject('stack').functions) {
-    const required = (await readFile(path.join(folder, 'index.js'), 'utf8')).matchAll(/(?<!')require\("([^"]+)"\)/g);
-    const outside = [...required].map(([, module = '']) => module).filter((module) => !isBuiltin(module));
-    expect(outside, name).toEqual([]);
-  }
-});

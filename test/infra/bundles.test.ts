@@ -1,5 +1,6 @@
 /** Tests that no bundle exceeds its size limit or has an unlisted package, because both slow down every cold start. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import path from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { describe, expect, inject, test, vi } from 'vitest';
@@ -76,6 +77,12 @@ describe.each(listEntries())('the bundle of %s', (entry) => {
     ).toEqual([]);
     expect(files).toContain(`functions/${entry}`);
     expect(files.filter((file) => !/^(functions|infra\/sdk-stubs)\//.test(file))).toEqual([]);
+  });
+
+  test("requires nothing but Node.js's own modules, so it depends on no package of the Lambda runtime", () => {
+    const text = Buffer.from(code).toString();
+    const required = [...text.matchAll(/(?<!')require\("([^"]+)"\)/g)].map(([, module = '']) => module);
+    expect(required.filter((module) => !isBuiltin(module))).toEqual([]);
   });
 
   test('does not name the folder in which it was made, so that others can make the same bundle', () => {
