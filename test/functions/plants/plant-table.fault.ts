@@ -19,7 +19,6 @@ import {
   startFaultyStore,
 } from '../../kit/faulty-store.ts';
 import { anyCredentials } from '../../kit/plants-store.ts';
-
 import { startEventLoopClock } from '../../kit/waiting.ts';
 
 let store: FaultyStore;
@@ -99,24 +98,9 @@ describe.concurrent('addPlant', () => {
   };
 
   test.each([
-    'ECONNREFUSED',
-    'ECONNRESET',
-    'EPIPE',
-    'ETIMEDOUT',
-    'ERR_SSL_WRONG_VERSION_NUMBER',
-    'ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR',
-    'ERR_STREAM_PREMATURE_CLOSE',
-    'EADDRNOTAVAIL',
-    'EHOSTDOWN',
-    'ENETDOWN',
-    'ENETRESET',
-    'EPROTO',
-    'HPE_HEADER_OVERFLOW',
-    'ENOTFOUND',
-    'EAI_AGAIN',
-    'EHOSTUNREACH',
-    'ENETUNREACH',
-    'ECONNABORTED',
+    ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EADDRNOTAVAIL', 'EHOSTDOWN', 'ENETDOWN', 'ENETRESET'],
+    ...['EPROTO', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ECONNABORTED', 'HPE_HEADER_OVERFLOW'],
+    ...['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR', 'ERR_STREAM_PREMATURE_CLOSE'],
   ])('throws StoreUnavailable if the connection fails with %s, a temporary error', async (code) => {
     const { fault, thrown } = await addWithout(code);
     expect(thrown).toBeInstanceOf(StoreUnavailable);
