@@ -109,7 +109,7 @@ test('the outputs of a stack with an external issuer include the URL of the serv
   expect(scopes.sort()).toEqual([...new Set(Object.values(operations).flatMap((each) => each.scopes))].sort());
 });
 
-test("alarmEmail in the CDK context subscribes an address to pages and tickets; rateLimit and burstLimit set the API's throttle", () => {
+test("alarmEmail in the CDK context subscribes an address to pages and tickets; rateLimit and burstLimit set the API's throttle, and the most writes of each table", () => {
   expect(ofType('AWS::SNS::Subscription', templates.prod)).toEqual({});
   const topics = [ref('MonitoringPages'), ref('MonitoringTickets')];
   expect(Object.values(propertiesOf('AWS::SNS::Subscription', templates.prodAnna))).toEqual(
@@ -118,6 +118,8 @@ test("alarmEmail in the CDK context subscribes an address to pages and tickets; 
   expect(templates.prodAnna.Resources['ApiStage']?.Properties).toMatchObject({
     DefaultRouteSettings: { ThrottlingRateLimit: 20, ThrottlingBurstLimit: 30 },
   });
+  for (const [id, properties] of Object.entries(propertiesOf('AWS::DynamoDB::GlobalTable', templates.prodAnna)))
+    expect(properties, id).toMatchObject({ WriteOnDemandThroughputSettings: { MaxWriteRequestUnits: 400 } });
 });
 
 type Policy = { PolicyDocument: { Statement: object[] } };
@@ -146,27 +148,21 @@ test('the stack has the tags service and stage, and those of the setting `tags`,
   expect(withoutHashes(template)).toEqual(templates.anna);
 });
 
-test('the stack has exactly the listed tables: on-demand, and with point-in-time recovery', () => {
+test('the stack has exactly the listed tables: on-demand, with point-in-time recovery, and with a write unit for each request that the throttle lets through', () => {
   const recovery = { PointInTimeRecoveryEnabled: true, RecoveryPeriodInDays: 35 };
   const expected = {
     BillingMode: 'PAY_PER_REQUEST',
     Replicas: [{ DeletionProtectionEnabled: true, PointInTimeRecoverySpecification: recovery }],
+    WriteOnDemandThroughputSettings: { MaxWriteRequestUnits: 1_500 },
   };
   const tables = propertiesOf('AWS::DynamoDB::GlobalTable');
-  expect(Object.keys(tables).sort()).toEqual(
-    listTables()
-      .map(({ id }) => id)
-      .sort(),
-  );
+  const ids = listTables().map(({ id }) => id);
+  expect(Object.keys(tables).sort()).toEqual(ids.sort());
   for (const [id, properties] of Object.entries(tables)) expect(properties, id).toMatchObject(expected);
-});
-
-test.each([
-  [templates.prod, 1_500],
-  [templates.prodAnna, 400],
-])('each table accepts a write unit for each request that the throttle lets through', (template, units) => {
-  for (const [id, properties] of Object.entries(propertiesOf('AWS::DynamoDB::GlobalTable', template)))
-    expect(properties, id).toMatchObject({ WriteOnDemandThroughputSettings: { MaxWriteRequestUnits: units } });
+  expect(tables['Plants'], 'the only key that createPlant uses').toMatchObject({
+    KeySchema: [{ AttributeName: tableKey.name, KeyType: 'HASH' }],
+    AttributeDefinitions: [{ AttributeName: tableKey.name, AttributeType: tableKey.type }],
+  });
 });
 
 test('AWS mails alarmEmail if the account spends more than the budget, or is forecast to; each address has a budget with another name', () => {
@@ -184,13 +180,6 @@ test('AWS mails alarmEmail if the account spends more than the budget, or is for
   const nameFor = (address: string) => Object(new AccountBudget(emptyStack(), 'Budget', 50, address).budget).budgetName;
   expect(nameFor('you@a.example')).not.toBe(nameFor(mail));
   expect(ofType('AWS::Budgets::Budget', templates.prodAnna)).toEqual({});
-});
-
-test('the plants table has the only key that createPlant uses', () => {
-  expect(propertiesOf('AWS::DynamoDB::GlobalTable')['Plants']).toMatchObject({
-    KeySchema: [{ AttributeName: tableKey.name, KeyType: 'HASH' }],
-    AttributeDefinitions: [{ AttributeName: tableKey.name, AttributeType: tableKey.type }],
-  });
 });
 
 test.each([
