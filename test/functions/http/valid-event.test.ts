@@ -182,20 +182,17 @@ describe('if an operation has parameters, validEvent', async () => {
   });
 
   const idRange = 'the path parameter id must be an integer from -9223372036854775808 to 9223372036854775807';
-  test.each(['', '1.0', '007', '-0', '9223372036854775808'])(
-    'refuses the text %j as the value of an int64 parameter in the path',
-    async (id) => {
-      expect(await check(operation, { id, query: 'all=true' })).toBe(idRange);
-    },
-  );
-
-  test.each([
-    ['', 'the query parameter all is required'],
-    ['all=yes', 'the query parameter all must be true or false'],
-    ['all=true&limit=0', 'the query parameter limit must be an integer from 1 to 100'],
-    ['all=true&name=a&name=b', 'the query parameter name must be a string'],
-    ['all=true&after=9007199254740993.0', idRange.replace('path parameter id', 'query parameter after')],
-  ])('refuses the query string %j with a message that names the parameter', async (query, message) => {
-    expect(await check(operation, { query })).toBe(message);
+  test.each<[change: Change, message: string]>([
+    ...['', '1.0', '007', '-0', '9223372036854775808'].map((id): [Change, string] => [
+      { id, query: 'all=true' },
+      idRange,
+    ]),
+    [{ query: '' }, 'the query parameter all is required'],
+    [{ query: 'all=yes' }, 'the query parameter all must be true or false'],
+    [{ query: 'all=true&limit=0' }, 'the query parameter limit must be an integer from 1 to 100'],
+    [{ query: 'all=true&name=a&name=b' }, 'the query parameter name must be a string'],
+    [{ query: 'all=true&after=9007199254740993.0' }, idRange.replace('path parameter id', 'query parameter after')],
+  ])('refuses %j with a message that names the parameter', async (change, message) => {
+    expect(await check(operation, change)).toBe(message);
   });
 });
