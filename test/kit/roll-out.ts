@@ -127,7 +127,8 @@ export type RollOut = TrialStack & Omit<Previous, 'previous'>;
 export const startRollOut = async (storeEndpoint: string, changes: Changes = {}): Promise<RollOut> => {
   const { folder, remove } = await temporaryFolder();
   try {
-    const { previous, ...found } = await findPrevious(folder, AbortSignal.timeout(120_000));
+    // Ends before Vitest's limit for hooks, so that no process is left behind.
+    const { previous, ...found } = await findPrevious(folder, AbortSignal.timeout(280_000));
     const stack = await startTrialStack(storeEndpoint, { ...changes, previous });
     return { ...stack, ...found, close: () => stack.close().then(remove) };
   } catch (error) {

@@ -66,7 +66,10 @@ describe('with a file', () => {
       () => false,
     );
 
-  test('the local issuer keeps its address and key, so tokens stay valid after a restart', async () => {
+  /** Repeats a test, because another program may take the issuer's port between two starts. */
+  const again = { retry: 2 };
+
+  test('the local issuer keeps its address and key, so tokens stay valid after a restart', again, async () => {
     const first = await start();
     const token = await fetchToken(first);
     await first.close();
@@ -77,7 +80,7 @@ describe('with a file', () => {
     expect(await verifies(second, token)).toBe(true);
   });
 
-  test('if another program uses its port, the local issuer takes and keeps another one', async () => {
+  test('if another program uses its port, the local issuer takes and keeps another one', again, async () => {
     const first = await start();
     await first.close();
     const other = createServer();
@@ -92,7 +95,7 @@ describe('with a file', () => {
     expect(third.issuer).toBe(second.issuer);
   });
 
-  test('the local issuer takes another port if its last one is that of the service', async () => {
+  test('the local issuer takes another port if its last one is that of the service', again, async () => {
     const first = await start();
     await first.close();
     const second = await start(Number(new URL(first.issuer).port));
