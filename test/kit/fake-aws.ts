@@ -5,7 +5,12 @@ import type { Outcome } from '../../packages/emulator/lambda/functions.ts';
 import { closeServer, listen } from '../../packages/emulator/servers.ts';
 import { startServer } from './servers.ts';
 
-type Stack = { outputs?: Record<string, string>; logGroups?: Record<string, string> };
+type Stack = {
+  outputs?: Record<string, string>;
+  logGroups?: Record<string, string>;
+  /** Other resources, each with the fields of CloudFormation's ListStackResources. */
+  resources?: Record<string, string>[];
+};
 type Reply = { status?: number; body: object };
 type Call = { operation: string; input: Record<string, unknown> };
 
@@ -15,7 +20,10 @@ const member = (fields: Record<string, string>): string =>
     .join('')}</member>`;
 
 /** The two operations of CloudFormation. */
-const cloudFormation = ({ outputs = {}, logGroups = {} }: Stack, input: Record<string, unknown>): string => {
+const cloudFormation = (
+  { outputs = {}, logGroups = {}, resources = [] }: Stack,
+  input: Record<string, unknown>,
+): string => {
   const listed = Object.entries(logGroups).map(([LogicalResourceId, PhysicalResourceId]) =>
     member({ ResourceType: 'AWS::Logs::LogGroup', LogicalResourceId, PhysicalResourceId }),
   );
@@ -24,13 +32,13 @@ const cloudFormation = ({ outputs = {}, logGroups = {} }: Stack, input: Record<s
     DescribeStacks: `<Stacks><member><Outputs>${Object.entries(outputs)
       .map(([OutputKey, OutputValue]) => member({ OutputKey, OutputValue }))
       .join('')}</Outputs></member></Stacks>`,
-    ListStackResources: `<StackResourceSummaries>${[role, ...listed].join('')}</StackResourceSummaries>`,
+    ListStackResources: `<StackResourceSummaries>${[role, ...listed, ...resources.map(member)].join('')}</StackResourceSummaries>`,
   }[String(input['Action'])];
   return `<Response><${input['Action']}Result>${content}</${input['Action']}Result></Response>`;
 };
 
 /**
- * Starts a fake AWS account with one stack. It knows only the stack PlantStore.
+ * Starts a fake AWS account with one stack, whose name begins with PlantStore.
  * @param replyTo responds to the other services' operations
  * @returns the environment variables with which a command uses the account, and the calls that the account received
  */
@@ -46,7 +54,7 @@ export const startAccount = async (stack: Stack, replyTo: (operation: string, in
       const { status = 200, body } = replyTo(operation, input as never);
       return response.writeHead(status).end(JSON.stringify(body));
     }
-    if (input.StackName === 'PlantStore') return response.end(cloudFormation(stack, input));
+    if (/^PlantStore/.test(input.StackName)) return response.end(cloudFormation(stack, input));
     const message = `Stack with id ${input.StackName} does not exist`;
     const error = `<Code>ValidationError</Code><Message>${message}</Message>`;
     return response.writeHead(400).end(`<ErrorResponse><Error>${error}</Error></ErrorResponse>`);

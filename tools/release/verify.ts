@@ -6,14 +6,7 @@ import { bundle, listDevEntries, listEntries } from '../../infra/bundling.ts';
 import { explain, listResources, orExplain } from '../cli/aws.ts';
 import { NpmCommand } from '../cli/npm-command.ts';
 import { sha256Of } from '../start/bundles.ts';
-import { printable, runCommand, withoutHash } from '../start/terminal.ts';
-
-const { stack } = new NpmCommand('npm run -s verify --')
-  .description('Compares the code that the functions of a deployed stack run with what the files in this folder make.')
-  .option('--stack <name>', 'the name of the stack', 'PlantStore')
-  .showHelpAfterError('See: npm run -s verify -- --help')
-  .parse()
-  .opts<{ stack: string }>();
+import { type Command, printable, runCommand, withoutHash } from '../start/terminal.ts';
 
 /** A function of a stack. `id` is its logical id, such as Authorizer12AB34CD; `live` is its alias's name, if any. */
 type DeployedFunction = { id: string; name: string; live: string | undefined };
@@ -105,7 +98,15 @@ const compare = async (found: DeployedFunction): Promise<{ line: string; matches
   });
 };
 
-await runCommand(async () => {
+export const verify: Command = async (process, console) => {
+  const { stack } = new NpmCommand('npm run -s verify --', console)
+    .description(
+      'Compares the code that the functions of a deployed stack run with what the files in this folder make.',
+    )
+    .option('--stack <name>', 'the name of the stack', 'PlantStore')
+    .showHelpAfterError('See: npm run -s verify -- --help')
+    .parse(process.argv)
+    .opts<{ stack: string }>();
   console.log(`The stack ${stack}, compared with ${describeFolder()}:`);
   const functions = await listFunctions(stack);
   const rows = (await Promise.all(functions.map(compare))).flat();
@@ -117,4 +118,6 @@ await runCommand(async () => {
   throw new Error(
     'This is not what runs. Check out the commit that was deployed, run npm ci, and try again; docs/deploy.md says how to find it.',
   );
-});
+};
+
+if (import.meta.main) await runCommand(verify);

@@ -28,6 +28,7 @@ export type CommandProcess = {
   stderr: Writable & { isTTY?: boolean };
   on: (signal: NodeJS.Signals, stop: () => void) => unknown;
   exit: (code: number) => void;
+  exitCode?: NodeJS.Process['exitCode'];
 };
 
 /** Runs until the command ends. `console` ignores that the process's output is closed. @throws if the command fails */

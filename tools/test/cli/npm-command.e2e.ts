@@ -26,11 +26,3 @@ test('npm does not pass on whether an option was misspelt, repeated or has the v
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toContain('as in: npm run -s shop -- sell --shoe ... --hat ... [--hta ...]\n');
 });
-
-test.each([
-  ['tools/release/verify.ts', 'stack'],
-  ['tools/release/diff.ts', 'allow'],
-])('%s refuses to run if npm has taken its option --%s', async (file, option) => {
-  const { code, stderr } = await run(process.execPath, [file], { [`npm_config_${option}`]: 'true' }).ended;
-  expect([code, stderr]).toEqual([1, expect.stringContaining(`npm takes --${option}`)]);
-});

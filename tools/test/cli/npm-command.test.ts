@@ -2,13 +2,15 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
 import { plant } from '../../cli/plant.ts';
 import { request } from '../../cli/request.ts';
 import { restore } from '../../cli/restore.ts';
 import { stackTrace } from '../../cli/stack-trace.ts';
 import { token } from '../../cli/token.ts';
+import { diff } from '../../release/diff.ts';
+import { verify } from '../../release/verify.ts';
 import type { Command } from '../../start/terminal.ts';
 import { type Before, runHere } from './kit/run-here.ts';
 import { shop } from './kit/shop.ts';
@@ -32,7 +34,6 @@ type Variables = Record<string, string>;
 
 /** Runs a command with what npm has left of the command line, and with the options that npm has taken. */
 const run = (command: Command, args: string[], taken: Variables, before?: Before) => {
-  for (const name of Object.keys(process.env)) if (name.startsWith('npm_config_')) vi.stubEnv(name, undefined);
   const variables = Object.entries(taken).map(([name, value]) => [`npm_config_${name}`, value]);
   const environment = { npm_execpath: path.join(home.folder, 'npm'), DATA_DIR: home.folder };
   return runHere(command, args, { ...environment, ...Object.fromEntries(variables) }, before).ended;
@@ -93,6 +94,8 @@ test.each<[what: string, option: string, command: Command, ...args: string[]]>([
   ['request', 'stack', request],
   ['restore', 'from', restore],
   ['stack-trace', 'bundle', stackTrace],
+  ['verify', 'stack', verify],
+  ['diff', 'allow', diff()],
 ])('npm run %s refuses to run if npm has taken its option --%s', async (_, option, command, ...args) => {
   const stderr = expect.stringContaining(`npm takes --${option}`);
   expect(await run(command, args, { [option]: 'true' })).toEqual({ code: 1, stdout: '', stderr });

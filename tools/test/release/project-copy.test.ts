@@ -1,44 +1,17 @@
 /** Tests how tools/release/project-copy.ts checks out a commit of a small git repository into a separate folder. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { commitAll, git } from '../../../test/kit/git.ts';
-import { temporaryFolder } from '../../../test/kit/local-service.ts';
 import { checkOut, sharedWithMain } from '../../release/project-copy.ts';
+import { files as service, startProject } from './kit/small-project.ts';
 
+const never = new AbortController().signal;
 let folder: string;
 let project: string;
-const never = new AbortController().signal;
-
-const commit = async (files: Record<string, string>, parent = project) => {
-  for (const [file, content] of Object.entries(files)) {
-    await mkdir(path.dirname(path.join(parent, file)), { recursive: true });
-    await writeFile(path.join(parent, file), content);
-  }
-  commitAll(parent);
-};
-
-const compiler = `import { mkdirSync, writeFileSync } from 'node:fs';
-mkdirSync('functions/generated', { recursive: true });
-writeFileSync('functions/generated/by', process.argv.slice(2).join());
-`;
-const service = {
-  'infra/app.ts': 'the first version',
-  'package.json': '{ "scripts": { "prepare": "node check.cjs && node compile.ts contract output" } }',
-  'package-lock.json': '{}',
-  'compile.ts': compiler,
-  '.gitignore': 'node_modules\n',
-};
-
+let commit: Awaited<ReturnType<typeof startProject>>['commit'];
 beforeEach(async () => {
-  const temporary = await temporaryFolder();
-  onTestFinished(temporary.remove);
-  folder = temporary.folder;
-  project = path.join(folder, 'here');
-  await mkdir(path.join(project, 'node_modules'), { recursive: true });
-  await writeFile(path.join(project, 'node_modules/installed'), 'here');
-  git(project, 'init', '--quiet');
-  await commit(service);
+  ({ folder, project, commit } = await startProject());
   git(project, 'tag', 'first');
 });
 

@@ -13,15 +13,18 @@ export const runHere = (
   environment: Record<string, string> = {},
   before: Before = () => {},
 ) => {
+  // If npm runs the tests, it has set variables, which commands take for options.
+  for (const name of Object.keys(process.env)) if (name.startsWith('npm_config_')) vi.stubEnv(name, undefined);
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
-  const result = { code: 0, stdout: '', stderr: '' };
+  const output = { stdout: '', stderr: '' };
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  stdout.on('data', (chunk) => (result.stdout += chunk));
-  stderr.on('data', (chunk) => (result.stderr += chunk));
+  stdout.on('data', (chunk) => (output.stdout += chunk));
+  stderr.on('data', (chunk) => (output.stderr += chunk));
+  const argv = ['node', 'file', ...args];
   const exit = (code: number): void => {
-    result.code = code;
+    child.exitCode = code;
   };
-  const child = Object.assign(new EventEmitter(), { argv: ['node', 'file', ...args], stdin, stdout, stderr, exit });
+  const child = Object.assign(new EventEmitter(), { argv, stdin, stdout, stderr, exit, exitCode: 0 });
   before(child);
-  return { child, ended: runCommand(command, child).then(() => result) };
+  return { child, ended: runCommand(command, child).then(() => ({ code: child.exitCode, ...output })) };
 };

@@ -1,13 +1,15 @@
 /** Tests `npm run verify` against fake endpoints of CloudFormation, Lambda and S3. */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { strToU8, zipSync } from 'fflate';
 import { expect, inject, test } from 'vitest';
 import { listEntries } from '../../../infra/bundling.ts';
-import { run } from '../../../test/kit/local-service.ts';
+import { startAccount } from '../../../test/kit/fake-aws.ts';
 import { startServer } from '../../../test/kit/servers.ts';
+import { verify } from '../../release/verify.ts';
+import { sha256Of } from '../../start/bundles.ts';
+import { runHere } from '../cli/kit/run-here.ts';
 
 /**
  * A version of a function. `zip` is the zip file with its code, or the HTTP status of a failed download; `declared` is
@@ -16,37 +18,27 @@ import { startServer } from '../../../test/kit/servers.ts';
 type Version = { zip: Uint8Array | number; declared?: string; share?: number };
 type Functions = Record<string, Record<string, Version>>;
 
-const sha256 = (code: Uint8Array): string => createHash('sha256').update(code).digest('hex');
-
 /** The functions that `cdk deploy` would deploy now, each with its logical id and its code. */
 const built = inject('stack').functions.map(({ name, folder }) => {
   const code = readFileSync(path.join(folder, 'index.js'));
-  return { id: name, code, declared: sha256(code), zip: zipSync({ 'index.js': code }), share: 1 };
+  return { id: name, code, declared: sha256Of(code), zip: zipSync({ 'index.js': code }), share: 1 };
 });
 const [first] = built as [(typeof built)[number]];
 const matching: Functions = Object.fromEntries(built.map(({ id, ...version }) => [id, { 7: version }]));
 
 /** Starts a fake AWS account. @returns the environment variables with which a command reaches it */
-const startAccount = async (functions: Functions): Promise<Record<string, string>> => {
-  const members = Object.entries(functions).flatMap(([id, versions]) => [
-    `<ResourceType>AWS::Lambda::Function</ResourceType><LogicalResourceId>${id}</LogicalResourceId><PhysicalResourceId>PlantStore-${id}</PhysicalResourceId>`,
-    ...(Object.values(versions).some(({ share }) => share)
-      ? [
-          `<ResourceType>AWS::Lambda::Alias</ResourceType><PhysicalResourceId>PlantStore-${id}:live</PhysicalResourceId>`,
-        ]
-      : []),
-  ]);
-  const resources = members.map((member) => `<member>${member}</member>`).join('');
+const startAws = async (functions: Functions): Promise<Record<string, string>> => {
+  const resources = Object.entries(functions).flatMap(([LogicalResourceId, versions]) => {
+    const PhysicalResourceId = `PlantStore-${LogicalResourceId}`;
+    const hasAlias = Object.values(versions).some(({ share }) => share);
+    return [
+      { ResourceType: 'AWS::Lambda::Function', LogicalResourceId, PhysicalResourceId },
+      ...(hasAlias ? [{ ResourceType: 'AWS::Lambda::Alias', PhysicalResourceId: `${PhysicalResourceId}:live` }] : []),
+    ];
+  });
+  const { environment } = await startAccount({ resources }, expect.unreachable);
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
-    if (pathname === '/' && members.length === 0)
-      return response
-        .writeHead(400)
-        .end('<ErrorResponse><Error><Message>No such stack</Message></Error></ErrorResponse>');
-    if (pathname === '/')
-      return response.end(
-        `<ListStackResourcesResponse><ListStackResourcesResult><StackResourceSummaries>${resources}</StackResourceSummaries></ListStackResourcesResult></ListStackResourcesResponse>`,
-      );
     const [, id = '', download] = /\/PlantStore-(\w+)(?:\/(\d+|\$LATEST)\.zip)?/.exec(pathname) ?? [];
     const versions = functions[id] ?? {};
     if (download !== undefined) {
@@ -55,25 +47,19 @@ const startAccount = async (functions: Functions): Promise<Record<string, string
     }
     if (pathname.endsWith('/aliases/live')) {
       const [[FunctionVersion] = [''], ...others] = Object.entries(versions);
-      const weights = Object.fromEntries(others.map(([version, { share }]) => [version, share]));
-      return response.end(
-        JSON.stringify({ FunctionVersion, RoutingConfig: others.length > 0 && { AdditionalVersionWeights: weights } }),
-      );
+      const AdditionalVersionWeights = Object.fromEntries(others.map(([version, { share }]) => [version, share]));
+      return response.end(JSON.stringify({ FunctionVersion, RoutingConfig: { AdditionalVersionWeights } }));
     }
     const version = searchParams.get('Qualifier') ?? '';
     const Variables = { BUNDLE_SHA256: versions[version]?.declared };
     const Location = `http://${request.headers.host}/PlantStore-${id}/${version}.zip`;
     return response.end(JSON.stringify({ Configuration: { Environment: { Variables } }, Code: { Location } }));
   });
-  const url = `http://127.0.0.1:${await startServer(server)}`;
-  const endpoints = { AWS_ENDPOINT_URL_LAMBDA: url, AWS_ENDPOINT_URL_CLOUDFORMATION: url };
-  return { AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', ...endpoints };
+  return { ...environment, AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${await startServer(server)}` };
 };
 
-const verify = async (functions: Functions, stack = 'PlantStore') => {
-  const account = await startAccount(functions);
-  const { code, stdout, stderr } = await run(process.execPath, ['tools/release/verify.ts', '--stack', stack], account)
-    .ended;
+const verifyStack = async (functions: Functions, stack = 'PlantStore') => {
+  const { code, stdout, stderr } = await runHere(verify, ['--stack', stack], await startAws(functions)).ended;
   const [heading, ...said] = stdout.trimEnd().split('\n');
   return { code, heading, said, stderr };
 };
@@ -83,14 +69,14 @@ test('npm run verify lists each deployed function that runs the code of this fol
   const heading = expect.stringMatching(
     /^The stack PlantStore, compared with commit [\da-f]{40}( and changes that are not committed)?:$/,
   );
-  expect(await verify(matching)).toEqual({ code: 0, heading, said, stderr: '' });
+  expect(await verifyStack(matching)).toEqual({ code: 0, heading, said, stderr: '' });
 });
 
 test('npm run verify fails if the stack of a developer lacks a function, unless it is the one for the smoke test', async () => {
   const functions = Object.fromEntries(Object.entries(matching).filter(([id]) => !id.startsWith('SmokeTest')));
-  expect(await verify(functions, 'PlantStore-dev-anna')).toMatchObject({ code: 0, stderr: '' });
+  expect(await verifyStack(functions, 'PlantStore-dev-anna')).toMatchObject({ code: 0, stderr: '' });
   const { [first.id]: _, ...fewer } = functions;
-  expect(await verify(fewer, 'PlantStore-dev-anna')).toMatchObject({ code: 1 });
+  expect(await verifyStack(fewer, 'PlantStore-dev-anna')).toMatchObject({ code: 1 });
 });
 
 test('npm run verify says what is wrong with each function and each version of it that is called', async () => {
@@ -99,12 +85,12 @@ test('npm run verify says what is wrong with each function and each version of i
   const twice = Buffer.from(zipSync({ 'index.js': first.code, 'index.jt': other }));
   for (let at = twice.indexOf('index.jt'); at >= 0; at = twice.indexOf('index.jt')) twice.write('index.js', at);
   const { declared } = first;
-  const differ = `${sha256(other)} runs, but this folder makes ${declared}`;
+  const differ = `${sha256Of(other)} runs, but this folder makes ${declared}`;
   const kinds: [id: string, version: Version, what: string][] = [
     ['Changed', { zip, declared }, `${differ}; its variable BUNDLE_SHA256 is ${declared}`],
     ['Twice', { zip: twice, declared }, 'the files index.js, index.js run, not index.js alone'],
   ];
-  const { code, said, stderr } = await verify({
+  const { code, said, stderr } = await verifyStack({
     [first.id]: { 6: { zip, share: 0.9 }, 7: { ...first, share: 0.1 } },
     Backdoor00000000: { $LATEST: { ...first, share: 0 } },
     // A function without an alias runs its version $LATEST.
@@ -124,10 +110,10 @@ test('npm run verify says what is wrong with each function and each version of i
 });
 
 test.each<[sentence: string, zip?: Uint8Array | number]>([
-  ['The stack PlantStore cannot be read: No such stack'],
+  ['The stack PlantStore has no functions.'],
   [`The code of ${first.id} cannot be read: version 7 cannot be downloaded: S3 responded with 403`, 403],
   [`The code of ${first.id} cannot be read: invalid zip data`, strToU8('<html>')],
 ])('npm run verify fails with the sentence "%s"', async (sentence, zip) => {
   const functions = zip === undefined ? {} : { [first.id]: { 7: { zip, share: 1 } } };
-  expect(await verify(functions)).toMatchObject({ code: 1, said: [], stderr: `${sentence}\n` });
+  expect(await verifyStack(functions)).toMatchObject({ code: 1, said: [], stderr: `${sentence}\n` });
 });
