@@ -14,6 +14,7 @@ import type { TableSpec } from '../../packages/emulator/served-stack.ts';
 import { listen } from '../../packages/emulator/servers.ts';
 import { type Item, tableKey } from './example.ts';
 import { keepingIdle } from './servers.ts';
+import { until } from './waiting.ts';
 
 export type PlantsStore = Awaited<ReturnType<typeof startPlantsStore>>;
 
@@ -59,7 +60,13 @@ export const startPlantsStore = async (tableName?: string) => {
       client.send(new PutItemCommand({ TableName: tableName ?? (await firstTable()), Item })),
     close: async () => {
       client.destroy();
-      await new Promise((resolve) => server.close(resolve));
+      let isClosed = false;
+      server.close(() => (isClosed = true));
+      await until(() => {
+        // A client keeps a connection for seconds after its last request.
+        server.closeIdleConnections();
+        return isClosed;
+      });
     },
   };
 };

@@ -1,78 +1,30 @@
-/** Tests what `npm run request` finds and prints; the real bundles behind the local gateway log the local requests. */
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
-import { operations } from '../../../functions/generated/contract.ts';
-import { bodyOf, newId } from '../../../test/kit/example.ts';
+/** Tests what `npm run request` finds and prints; start.test.ts lets it find requests to a local service. */
+import { describe, expect, inject, onTestFinished, test, vi } from 'vitest';
+import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
 import { startAccount } from '../../../test/kit/fake-aws.ts';
-import { dynamoDbError, type FaultyStore, startFaultyStore } from '../../../test/kit/faulty-store.ts';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
-import { startTrialStack, type TrialStack } from '../../../test/kit/trial-stack.ts';
-import { isUnavailable, retryWhile } from '../../../test/kit/waiting.ts';
 import { request } from '../../cli/request.ts';
 import { describeDeployed, describeLocal } from '../../cli/traced-request.ts';
 import { writeSession } from '../../start/session.ts';
 import { runHere } from './kit/run-here.ts';
 
-describe('npm run request, with the local service,', () => {
-  let store: FaultyStore;
-  let stack: TrialStack;
-  beforeAll(async () => {
-    store = await startFaultyStore('plants');
-    stack = await startTrialStack(store.endpoint);
-  });
-  afterAll(async () => {
-    await stack.close();
-    await store.close();
-  });
+/** Writes a session file, so that the commands treat the service at `url` as the running local service. */
+const makeLocal = async (url: string): Promise<void> => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  const unused = { tokenUrl: 'x', clientId: 'x', clientSecret: 'x', scope: 'x', certificate: 'x' };
+  writeSession(folder, { url, ...unused });
+  vi.stubEnv('DATA_DIR', folder);
+};
 
-  /** Writes a session file, so that the commands treat the service at `url` as the running local service. */
-  const makeLocal = async (url: string): Promise<void> => {
-    const { folder, remove } = await temporaryFolder();
-    onTestFinished(remove);
-    const unused = { tokenUrl: 'x', clientId: 'x', clientSecret: 'x', scope: 'x', certificate: 'x' };
-    writeSession(folder, { url, ...unused });
-    vi.stubEnv('DATA_DIR', folder);
-  };
-  beforeEach(() => makeLocal(stack.url));
+test('npm run request says, for the id of a request that the local service does not know, how many requests it keeps', async () => {
+  await makeLocal((await startScriptedService(answer(200, []))).baseUrl);
+  await expect(describeLocal('QcNvjVNaC1t4m14=')).rejects.toThrow(/no request QcNvjVNaC1t4m14=.*latest 1,000/);
+});
 
-  const denied = newId();
-
-  type Sent = { body?: string; path?: string; headers?: Record<string, string> };
-
-  test.each<[status: number, sent: Sent, cause: RegExp]>([
-    [400, { body: '{' }, / the request body must be JSON .*\n {4}Authorizer INFO .*\n {4}CreatePlant INFO .*"refused"/],
-    [
-      403,
-      { headers: { authorization: 'Bearer a.b.c' } },
-      / the token is refused: malformed\n {4}Authorizer INFO .*"reason"/,
-    ],
-    [400, { path: '/%' }, / the path has an invalid escape sequence$/],
-    [404, { path: '/nothing' }, / the API has no such route$/],
-    [500, { body: bodyOf(denied) }, / AccessDeniedException\n(?:.*\n)* {4}CreatePlant ERROR .*"error":50001\b/],
-  ])('shows the cause of the status %i: %j', async (status, sent, cause) => {
-    store.fail(denied, dynamoDbError(400, 'AccessDeniedException'));
-    const { body = bodyOf(), path = operations.createPlant.path, headers = {} } = sent;
-    const all = { authorization: `Bearer ${stack.token}`, 'content-type': 'application/json', ...headers };
-    // On a busy machine, the service may run out of time, and respond with 503.
-    const response = await retryWhile(
-      () => fetch(stack.url + path, { method: 'POST', headers: all, body }),
-      (each) => isUnavailable(each.status),
-    );
-    expect(response.status).toBe(status);
-    const id = String(response.headers.get('apigw-requestid'));
-    const [row = ''] = (await describeLocal(id)).split('\n');
-    expect(row).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]{12}Z /);
-    expect(row).toContain(` POST ${path} ${status} `);
-    expect(await describeLocal(id)).toMatch(cause);
-  });
-
-  test('says, for the id of a request that the service does not know, how many requests the service keeps', async () => {
-    await expect(describeLocal('QcNvjVNaC1t4m14=')).rejects.toThrow(/no request QcNvjVNaC1t4m14=.*latest 1,000/);
-  });
-
-  test('says that the service was probably killed if it does not answer', async () => {
-    await makeLocal('http://127.0.0.1:9');
-    await expect(describeLocal('x')).rejects.toThrow(/does not answer; it was probably killed/);
-  });
+test('npm run request says that the local service was probably killed if it does not answer', async () => {
+  await makeLocal('http://127.0.0.1:9');
+  await expect(describeLocal('x')).rejects.toThrow(/does not answer; it was probably killed/);
 });
 
 const id = 'JKJaXmPLvHcESHA=';
@@ -107,14 +59,11 @@ const report = row('CreatePlantLogsFFC6C4E0', {
 
 /** Starts an account whose logs give `results`: the rows for the first query, the second and so on. */
 const startLogs = async (results: object[][], groups: Record<string, string> = logGroups) => {
-  let polls = 0;
   const { calls, environment } = await startAccount(
     { logGroups: groups },
     (operation, { queryId }: { queryId: string }) => {
       const started = calls.filter((each) => each.operation === 'StartQuery').length;
       if (operation === 'StartQuery') return { body: { queryId: String(started) } };
-      polls += 1;
-      if (polls === 1) return { body: { status: 'Running', results: [] } };
       return { body: { status: 'Complete', results: results[Number(queryId) - 1] ?? [] } };
     },
   );
@@ -211,8 +160,10 @@ describe('in the logs of a deployed stack, a search for a request', () => {
     await expect(find(noLogs.environment, 'Other')).rejects.toThrow(new Error(unknown));
   });
 
-  test('gives the reason if the query fails', async () => {
-    const { environment } = await startAccount({ logGroups }, () => ({ body: { queryId: '1', status: 'Failed' } }));
+  test('waits for a query that is running, and gives the reason if it fails', async () => {
+    const statuses = ['started', 'Running', 'Failed'];
+    const reply = () => ({ body: { queryId: '1', status: statuses.shift() } });
+    const { environment } = await startAccount({ logGroups }, reply);
     await expect(find(environment)).rejects.toThrow('The logs cannot be searched: the query ended with the status');
   });
 });

@@ -25,12 +25,11 @@ beforeEach(async () => {
 
 const both = ['--from', 'restored', '--to', 'live'];
 
-const start = () => run(process.execPath, [programs.restore, ...both], storeEnvironment(store.endpoint));
 const startHere = (args = both) => runHere(restore, args, storeEnvironment(store.endpoint));
 
 test('npm run restore copies a table, prints the counts, and skips every item if it runs again', async () => {
   const stdout = '3 restored, 0 already there, 0 failed\n';
-  expect(await start().ended).toEqual({ code: 0, stdout, stderr: '' });
+  expect(await startHere().ended).toEqual({ code: 0, stdout, stderr: '' });
   expect(await store.size()).toBe(3);
   expect(await startHere().ended).toMatchObject({ code: 0, stdout: '0 restored, 3 already there, 0 failed\n' });
 });
@@ -48,7 +47,7 @@ test('npm run restore prints how many items it has restored if the user stops it
     reached.resolve();
     return hang(call);
   });
-  const { child, ended } = start();
+  const { child, ended } = run(process.execPath, [programs.restore, ...both], storeEnvironment(store.endpoint));
   await reached.promise;
   child.kill('SIGINT');
   const { code, stdout, stderr } = await ended;

@@ -5,7 +5,6 @@ import path from 'node:path';
 import { buildSync } from 'esbuild';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { esbuildOptions } from '../../../infra/bundling.ts';
-import { run } from '../../../test/kit/local-service.ts';
 import { stackTrace, translateLog } from '../../cli/stack-trace.ts';
 import { hasPlaces, mapOf, prebuildBundles, takeStacks, toSources } from '../../start/bundles.ts';
 import { runHere } from './kit/run-here.ts';
@@ -94,7 +93,7 @@ const records = bundles.map((bundle) => ({ level: 'ERROR', message: { cause: { s
 
 test('npm run stack-trace prints each log line, with or without a timestamp, and the translated stack trace below it', async () => {
   const log = records.map((record) => `2026-11-22T10:00:00Z ${JSON.stringify(record)}\n`).join('');
-  const { child, ended } = run(process.execPath, ['tools/cli/stack-trace.ts']);
+  const { child, ended } = runHere(stackTrace);
   child.stdin.end(`${log}END\x1b[2J\n`);
   const { code, stdout, stderr } = await ended;
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

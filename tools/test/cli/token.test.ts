@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
 import { startAccount } from '../../../test/kit/fake-aws.ts';
 import { temporaryFolder } from '../../../test/kit/local-service.ts';
+import { until } from '../../../test/kit/waiting.ts';
 import { fetchDeployedToken, readDeployedIssuer } from '../../cli/deployed-issuer.ts';
 import { token } from '../../cli/token.ts';
 import { startIssuer } from '../../start/issuer.ts';
@@ -38,8 +39,14 @@ const secret = () => ({ body: { UserPoolClient: { ClientSecret: 'shh' } } });
 test("npm run token -- --stack prints only the token to stdout, and says on stderr that it waits for the issuer's new domain", async () => {
   const { baseUrl, received } = await startScriptedService(answer(404, {}), answer(200, { access_token: 'a.b.c' }));
   const { calls, environment } = await startAccount({ outputs: { ...outputs, TokenUrl: baseUrl } }, secret);
-  const args = ['--stack', 'PlantStore', '--scope', 'plants/read'];
-  const { code, stdout, stderr } = await runHere(token, args, environment).ended;
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { ended } = runHere(token, ['--stack', 'PlantStore', '--scope', 'plants/read'], environment);
+  await until(() => {
+    vi.runOnlyPendingTimers();
+    return received.length === 2;
+  });
+  const { code, stdout, stderr } = await ended;
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'a.b.c\n' });
   expect(stderr).toMatch(/^The token issuer at \S+ refused: 404\. .*up to a minute.*\n$/);
   expect(calls).toMatchObject([

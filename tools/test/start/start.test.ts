@@ -5,7 +5,8 @@
 import { chmod, readdir, readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { operations } from '../../../functions/generated/contract.ts';
 import { parseJson } from '../../../packages/client/json.ts';
 import {
   bodyOf,
@@ -20,6 +21,7 @@ import {
 } from '../../../test/kit/example.ts';
 import { createPlantRoute } from '../../../test/kit/gateway-events.ts';
 import {
+  jsonHeaders,
   type LocalService,
   post,
   programs,
@@ -30,6 +32,7 @@ import {
 } from '../../../test/kit/local-service.ts';
 import { startServer } from '../../../test/kit/servers.ts';
 import { isUnavailable, retryWhile, until } from '../../../test/kit/waiting.ts';
+import { describeLocal } from '../../cli/traced-request.ts';
 import { exampleRequest, readContract } from '../../start/contract.ts';
 import { fetchToken, readSession, writeSession } from '../../start/session.ts';
 
@@ -85,6 +88,26 @@ withHome(
     await until(() => line.test(service.output()));
   },
 );
+
+test.each<[status: number, cause: RegExp, sent: { body?: string; path?: string; authorization?: string }]>([
+  [400, / the request body must be JSON .*\n {4}Authorizer INFO .*\n {4}CreatePlant INFO .*"refused"/, { body: '{' }],
+  [403, / the token is refused: malformed\n {4}Authorizer INFO .*"reason"/, { authorization: 'Bearer a.b.c' }],
+  [400, / the path has an invalid escape sequence$/, { path: '/%' }],
+  [404, / the API has no such route$/, { path: '/nothing' }],
+])('npm run request shows the cause of the status %i: %s', async (status, cause, sent) => {
+  const { body = bodyOf(), path: route = operations.createPlant.path, ...headers } = sent;
+  const options = { method: 'POST', headers: { ...jsonHeaders(token), ...headers }, body };
+  const response = await retryWhile(
+    () => fetch(service.url + route, options),
+    (each) => isUnavailable(each.status),
+  );
+  expect(response.status).toBe(status);
+  vi.stubEnv('DATA_DIR', home.folder);
+  const described = await describeLocal(String(response.headers.get('apigw-requestid')));
+  expect(described).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]{12}Z POST /);
+  expect(described).toContain(` POST ${route} ${status} `);
+  expect(described).toMatch(cause);
+});
 
 test('npm run plant creates a plant at the local service', async () => {
   const id = newId();
