@@ -13,23 +13,28 @@ import { fetchToken, readSession } from '../../start/session.ts';
 
 const calm = expect.not.stringMatching(/error|warning/i);
 
-test('npm start keeps plants and tokens after SIGINT, and stops if its terminal closes', async ({ home }) => {
+test('npm start keeps plants and tokens after a second Ctrl-C, which ends even a running request, and stops if its terminal closes', async ({
+  home,
+}) => {
   const first = await home.start();
   expect(first.output()).toContain(`${first.url}/docs\n`);
   expect(first.output()).not.toContain('your own');
   const id = newId();
   const token = await fetchToken(readSession(home.folder));
   expect(await post(first.url, bodyOf(id), token), 'status').toBe(200);
-  // Open an idle connection, as browsers do. An open connection must not keep the service from stopping.
-  const idle = connect(Number(new URL(first.url).port), '127.0.0.1').on('error', () => {});
-  await once(idle, 'connect');
-  // Send SIGINT twice: a Ctrl-C reaches the service from the terminal, and npm forwards the signal again.
+  const client = connect(Number(new URL(first.url).port), '127.0.0.1').on('error', () => {});
+  client.write(`${createPlantRoute} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: x\r\ncontent-length: 9\r\n\r\n`);
+  // When this second request is answered, the first one has arrived.
+  await fetch(`${first.url}/openapi.json`);
   void first.stop('SIGINT');
-  expect(await first.stop('SIGINT')).toMatchObject({ code: 0, stderr: calm });
-  expect(first.output()).toContain('Stopping');
-  expect(await home.list()).toEqual(['dynamodb', 'issuer.json', 'lock']);
+  await until(() => first.output().includes('Stopping'));
   await expect(fetch(first.url)).rejects.toThrow();
-  idle.destroy();
+  await until(() => {
+    void first.stop('SIGINT');
+    return !isRunning(first.pid);
+  });
+  expect(await first.ended).toMatchObject({ code: 1, stderr: calm });
+  client.destroy();
 
   // npm takes this option for itself, because there is no -- before it.
   const second = home.begin('npm', 'start', '--watch');
@@ -46,24 +51,6 @@ test('npm start keeps plants and tokens after SIGINT, and stops if its terminal 
   process.kill(group, 'SIGHUP');
   await until(() => !isRunning(group));
   expect(await home.list()).toEqual(['dynamodb', 'issuer.json', 'lock']);
-});
-
-test('a second Ctrl-C stops npm start even while a request is running', async ({ home }) => {
-  const service = await home.start();
-  const { port } = new URL(service.url);
-  const client = connect(Number(port), '127.0.0.1').on('error', () => {});
-  client.write(`${createPlantRoute} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: x\r\ncontent-length: 9\r\n\r\n`);
-  // When this second request is answered, the first one has arrived.
-  await fetch(`${service.url}/openapi.json`);
-  void service.stop('SIGINT');
-  await until(() => service.output().includes('Stopping'));
-  await expect(fetch(service.url)).rejects.toThrow();
-  await until(() => {
-    void service.stop('SIGINT');
-    return !isRunning(service.pid);
-  });
-  expect(await service.ended).toMatchObject({ code: 1, stderr: calm });
-  client.destroy();
 });
 
 type Message = { method?: string; params?: { sourceMapURL?: string } };
@@ -114,6 +101,11 @@ test('npm start -- --debug lets only a debugger that knows its address pause the
   const session = readSession(home.folder);
   post(session.url, bodyOf(), await fetchToken(session)).catch(() => {});
   await until(() => messages.some(({ method }) => method === 'Debugger.paused'));
-  service.child.kill('SIGINT');
+  // Open an idle connection, as browsers do. An open connection must not keep the service from stopping.
+  const idle = connect(Number(new URL(session.url).port), '127.0.0.1').on('error', () => {});
+  await once(idle, 'connect');
+  // Send SIGINT twice: a Ctrl-C reaches the service from the terminal, and npm forwards the signal again.
+  for (const _ of [1, 2]) service.child.kill('SIGINT');
   expect((await service.ended).code, 'exit code').toBe(0);
+  idle.destroy();
 });
