@@ -140,30 +140,26 @@ const notFound: Failed = { ok: false, error: 40401, status: 404, requestId, mess
 const tokenRefused: Failed = { ok: false, error: 'token refused', status: 403, requestId, message: 'no' };
 const noAnswer: Failed = { ok: false, error: 'no answer', message: 'gone', cause: undefined };
 
-test.each<[result: Failed, sentence: RegExp]>([
-  [notFound, /^deleteThing failed \(40401\): no thing has this id \[request QcNvjVNaC1t4m14=\]$/],
-  [noAnswer, /^Nothing answers at http:\/\/x \(gone\): check that address or, if it is local, run npm start\.$/],
-  [tokenRefused, /^The token was refused at http:\/\/x \(403\): get another one .* \[request QcNvjVNaC1t4m14=\]$/],
-  [gateway(504), /^deleteThing failed \(504: no\): try again later, which is safe\./],
-  [gateway(413), /^deleteThing failed \(413: no\): the request is too large\./],
-  [gateway(307), /^No Plant Store answers at http:\/\/x \(307\): check that address\./],
-])('npm run plant explains the failure %j, with the id of the request if there is one', (result, sentence) => {
-  expect(explain('deleteThing', result, 'http://x', 'DELETE')).toMatch(sentence);
-});
-
-const safe = 'try again later, which is safe.';
-const unsafe = 'find out if it was done before you try again.';
-
-test.each([
-  ['createPlant', 'POST', safe],
-  ['getThing', 'GET', safe],
-  ['putThing', 'PUT', safe],
-  ['countThing', 'POST', unsafe],
-  ['changeThing', 'PATCH', unsafe],
-])('after a failure of %s (%s), npm run plant says: %s', (id, method, advice) => {
-  expect(explain(id, gateway(503), 'http://x', method)).toBe(
-    `${id} failed (503: no): ${advice} [request ${requestId}]`,
-  );
+test.each<[id: string, method: string, result: Failed, sentence: RegExp]>([
+  ['a', 'DELETE', notFound, /^a failed \(40401\): no thing has this id \[request QcNvjVNaC1t4m14=\]$/],
+  [
+    'a',
+    'GET',
+    noAnswer,
+    /^Nothing answers at http:\/\/x \(gone\): check that address or, if it is local, run npm start\.$/,
+  ],
+  ['a', 'GET', tokenRefused, /^The token was refused at http:\/\/x \(403\): get another one .* \[request \S+\]$/],
+  ['a', 'PUT', gateway(413), /^a failed \(413: no\): the request is too large\./],
+  ['a', 'GET', gateway(307), /^No Plant Store answers at http:\/\/x \(307\): check that address\./],
+  ['a', 'DELETE', gateway(504), /^a failed \(504: no\): try again later, which is safe\. \[request \S+\]$/],
+  ['createPlant', 'POST', gateway(503), /: try again later, which is safe\./],
+  ['a', 'GET', gateway(503), /: try again later, which is safe\./],
+  ['a', 'PUT', gateway(503), /: try again later, which is safe\./],
+  ['a', 'POST', gateway(503), /: find out if it was done before you try again\./],
+  ['a', 'PATCH', gateway(503), /: find out if it was done before you try again\./],
+])('npm run plant explains how %s (%s) failed, with the id of the request if there is one: %j', (...row) => {
+  const [id, method, result, sentence] = row;
+  expect(explain(id, result, 'http://x', method)).toMatch(sentence);
 });
 
 describe('plant import', () => {

@@ -1,12 +1,13 @@
 /** Tests how stack traces are found in logs and translated, and `npm run stack-trace` as a user runs it. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { buildSync } from 'esbuild';
-import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { beforeAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { esbuildOptions } from '../../../infra/bundling.ts';
+import { temporaryFolder } from '../../../test/kit/local-service.ts';
 import { stackTrace, translateLog } from '../../cli/stack-trace.ts';
-import { hasPlaces, mapOf, prebuildBundles, takeStacks, toSources } from '../../start/bundles.ts';
+import { hasPlaces, mapOf, prebuildBundles, takeStacks, toSources, withSources } from '../../start/bundles.ts';
 import { runHere } from './kit/run-here.ts';
 
 const authorizer = inject('stack').functions.find(({ name }) => name.startsWith('Authorizer'));
@@ -55,6 +56,26 @@ describe('the stack trace of a bundle', () => {
     expect(named('async cache.fetch')).toBe(`at async cache.fetch (${place})`);
     expect(named('async $a')).toBe(`at async ${place}`);
     expect(named('new $ab')).toBe(`at ${place}`);
+  });
+});
+
+describe('a stack trace that the local service logs', () => {
+  const folder = authorizer?.folder ?? '';
+  const log = (file: string) => ({ stack: `TypeError: oops\n    at start (${file}:1:2000)`, bundle: sha256 });
+
+  test('is translated, also as a list of lines', () => {
+    const { stack } = log(path.join(folder, 'index.js'));
+    const { cause, stackTrace } = withSources({ cause: { stack }, stackTrace: stack.split('\n') });
+    expect(cause.stack).toMatch(/^TypeError: oops\n {4}at start \((?!\/)\S+:\d+:\d+\)$/);
+    expect(stackTrace.join('\n')).toBe(cause.stack);
+  });
+
+  test('is unchanged if no bundle of the service is at the path that it names, whatever the hash in the log says', async () => {
+    const { folder: other, remove } = await temporaryFolder();
+    onTestFinished(remove);
+    const changed = path.join(other, 'index.js');
+    writeFileSync(changed, 'changed();');
+    for (const file of [changed, '/none/index.js']) expect(withSources(log(file))).toEqual(log(file));
   });
 });
 

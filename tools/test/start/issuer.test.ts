@@ -59,6 +59,7 @@ describe('with a file', () => {
     file = path.join(folder, 'issuer.json');
   });
   const start = (reserved?: number) => startIssuer('plants/create', file, reserved);
+  const portOf = ({ issuer }: LocalIssuer): number => Number(new URL(issuer).port);
   /** Whether an issuer's keys verify a token. */
   const verifies = ({ issuer, audience, jwksUri }: LocalIssuer, token: string) =>
     jwtVerify(token, createRemoteJWKSet(new URL(jwksUri)), { issuer, audience }).then(
@@ -80,28 +81,26 @@ describe('with a file', () => {
     expect(await verifies(second, token)).toBe(true);
   });
 
-  test('if another program uses its port, the local issuer takes and keeps another one', again, async () => {
-    const first = await start();
-    await first.close();
-    const other = createServer();
-    await listen(other, Number(new URL(first.issuer).port));
-    const second = await start();
-    other.close();
-    await second.close();
-    const third = await start();
-    onTestFinished(third.close);
-    expect([first.hasMoved, second.hasMoved, third.hasMoved]).toEqual([false, true, false]);
-    expect(second.issuer).not.toBe(first.issuer);
-    expect(third.issuer).toBe(second.issuer);
-  });
-
-  test('the local issuer takes another port if its last one is that of the service', again, async () => {
-    const first = await start();
-    await first.close();
-    const second = await start(Number(new URL(first.issuer).port));
-    onTestFinished(second.close);
-    expect([second.hasMoved, second.issuer === first.issuer]).toEqual([true, false]);
-  });
+  test(
+    'if another program uses its port, or the service has it, the local issuer takes and keeps another one',
+    again,
+    async () => {
+      const first = await start();
+      await first.close();
+      const other = createServer();
+      await listen(other, portOf(first));
+      const second = await start();
+      other.close();
+      await second.close();
+      const third = await start();
+      await third.close();
+      const fourth = await start(portOf(third));
+      onTestFinished(fourth.close);
+      expect([first, second, third, fourth].map(({ hasMoved }) => hasMoved)).toEqual([false, true, false, true]);
+      expect(third.issuer).toBe(second.issuer);
+      expect([portOf(first), portOf(fourth)]).not.toContain(portOf(second));
+    },
+  );
 
   test.each(['', '{}', '{"port":1,"signingKey":{}}'])(
     'the local issuer refuses the file %j, and leaves it',

@@ -2,13 +2,9 @@
  * Tests the row that `npm start` prints for a request, and which requests get one when many arrive. The tests call
  * `endSecond` instead of waiting for a second.
  */
-import { writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
-import { beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../../../test/kit/local-service.ts';
-import { prebuildBundles, withSources } from '../../start/bundles.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { accessLine, RequestLog } from '../../start/request-log.ts';
 
 const time = new Date(2026, 10, 26, 16, 5, 9).toISOString();
@@ -87,32 +83,6 @@ describe('the row that npm start prints for a request', () => {
     const plain = stripVTControlCharacters(accessLine(refused, terminal));
     expect(plain).toBe(text);
     expect(plain.length).toBeLessThanOrEqual(columns);
-  });
-});
-
-describe('stack traces in a log entry', () => {
-  const [{ folder = '', environment = {} } = {}] = inject('stack').functions;
-  const bundle = environment['BUNDLE_SHA256'];
-  const trace = (file: string): string => `TypeError: oops\n    at start (${file}:1:2000)`;
-  const place = /^TypeError: oops\n {4}at start \((?!\/)\S+:\d+:\d+\)$/;
-  beforeAll(() => prebuildBundles());
-
-  test('are translated to the files and lines of the TypeScript sources', () => {
-    const stack = trace(`${folder}/index.js`);
-    const { cause, stackTrace } = withSources({ cause: { stack }, stackTrace: stack.split('\n') });
-    expect(cause.stack).toMatch(place);
-    expect(stackTrace.join('\n')).toBe(cause.stack);
-  });
-
-  test('are unchanged if the files that they name are not bundles that the service runs, whatever the hash in the log says', async () => {
-    const { folder: other, remove } = await temporaryFolder();
-    onTestFinished(remove);
-    const changed = path.join(other, 'index.js');
-    await writeFile(changed, 'changed();');
-    for (const file of [changed, '/none/index.js']) {
-      const line = { stack: trace(file), bundle };
-      expect(withSources(line)).toEqual(line);
-    }
   });
 });
 
