@@ -126,7 +126,6 @@ const mayCleanUp = async (run: Run, { account, yes }: Options, { ask, say }: Sur
 
 /** Finds the run to continue, or begins one if the user agrees. @returns undefined if the user does not */
 const begin = async (options: Options, surroundings: Surroundings): Promise<Run | undefined> => {
-  mkdirSync(surroundings.folder, { recursive: true });
   const run = new Run(options, surroundings);
   const { account, region, commit: before } = run.state;
   if (account !== options.account || region !== options.region)

@@ -1,58 +1,42 @@
 /** Rehearses `npm run prove`: its scripts run, with programs that play an AWS account. */
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { buildSync } from 'esbuild';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { esbuildOptions } from '../../../infra/bundling.ts';
-import { temporaryFolder } from '../../../test/kit/local-service.ts';
 import { startIn } from '../../release/project-copy.ts';
-import { type Options, prove, type Surroundings } from '../../release/prove/run.ts';
+import type { Surroundings } from '../../release/prove/run.ts';
 import { steps } from '../../release/prove/steps.ts';
 import { changed, changeTo, entry } from '../../release/prove/versions.ts';
 import { Stopped } from '../../start/terminal.ts';
-import { account, commit, FakeAccount } from './kit/fake-account.ts';
+import { FakeAccount } from './kit/fake-account.ts';
+import { account, type RunOptions, startRehearsal } from './kit/rehearsal.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
-const never = new AbortController().signal;
 
 let fake: FakeAccount;
-let folder: string;
-let said: string[];
+let rehearsal: Awaited<ReturnType<typeof startRehearsal>>;
 beforeEach(async () => {
-  const temporary = await temporaryFolder();
-  folder = path.join(temporary.folder, 'prove');
+  rehearsal = await startRehearsal();
   fake = new FakeAccount();
-  await fake.start(temporary.folder);
-  said = [];
-  onTestFinished(() => Promise.all([fake.close(), temporary.remove()]).then(() => {}));
+  await fake.start(rehearsal.parent);
+  onTestFinished(fake.close);
 });
 
 const runScript: Surroundings['run'] = async (script, environment) => {
   const variables = { ...environment, PATH: `${fake.bin}:${process.env['PATH']}` };
-  const command = ['sh', '-c', script] as [string, ...string[]];
-  const { ended, output, stdout } = startIn({ folder: root, temporary: folder }, command, never, variables);
+  const copy = { folder: root, temporary: rehearsal.folder };
+  const { ended, output, stdout } = startIn(copy, ['sh', '-c', script], new AbortController().signal, variables);
   return { code: await ended, stdout: stdout(), output: output() };
 };
 
-const run = (options: Partial<Options> = {}, more: Partial<Surroundings> = {}): Promise<number> =>
-  prove(
-    { account, region: 'eu-central-1', yes: true, ...options },
-    {
-      folder,
-      scale: 0,
-      run: runScript,
-      ask: () => Promise.reject(new Error('asked')),
-      say: (line) => said.push(line),
-      stop: never,
-      ...more,
-    },
-  );
-
-const report = (): string => readFileSync(path.join(folder, 'report.md'), 'utf8');
+const run = (options: RunOptions = {}, more: Partial<Surroundings> = {}): Promise<number> =>
+  rehearsal.run(options, { run: runScript, ...more });
 
 test('a whole run is as expected, leaves nothing, and its report has neither the account nor secrets', async () => {
   const code = await run();
+  const { report, said } = rehearsal;
   const verdicts = said.filter((line) => /^ {2}(?!as expected|seen|not tried: .*no field with text)/.test(line));
   expect(verdicts).toEqual([]);
   expect(code).toBe(0);
@@ -92,12 +76,8 @@ const foreign: FakeAccount['kept'] = [
 ];
 
 /** Writes the state of a run that has done its first steps. */
-const saveState = (count: number): void => {
-  const results = steps.slice(0, count).map(() => ({ verdict: 'as expected', observed: '', minutes: 0 }));
-  const state = { account, region: 'eu-central-1', commit, started: 0, results };
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(path.join(folder, 'state.json'), JSON.stringify(state));
-};
+const saveState = (count: number): void =>
+  rehearsal.writeState(Array(count).fill({ verdict: 'as expected', observed: '', minutes: 0 }));
 
 const cleanUp = (): Promise<number> => {
   saveState(steps.length);
@@ -111,12 +91,12 @@ const runStep = async (name: string): Promise<string | undefined> => {
   const start = (script: string, environment: Record<string, string>) => {
     if (script.includes('use prod; reach')) {
       stop.abort(new Stopped('Stopped.'));
-      writeFileSync(path.join(folder, 'stop'), '');
+      writeFileSync(path.join(rehearsal.folder, 'stop'), '');
     }
     return runScript(script, environment);
   };
   await expect(run({}, { stop: stop.signal, run: start })).rejects.toThrow('Stopped.');
-  return said.find((line) => line.startsWith('  '));
+  return rehearsal.said.find((line) => line.startsWith('  '));
 };
 
 test('if roles and tables cannot be deleted, the rest is, and the exit code is 1', async () => {
@@ -127,8 +107,8 @@ test('if roles and tables cannot be deleted, the rest is, and the exit code is 1
   fake.undeletable.push(...kinds);
   expect(await cleanUp()).toBe(1);
   expect(fake.kept).toEqual([...left, ...foreign]);
-  expect(said.join('\n')).toContain('Something is left:\n');
-  expect(report()).toMatch(/Left in the account: \S/);
+  expect(rehearsal.said.join('\n')).toContain('Something is left:\n');
+  expect(rehearsal.report()).toMatch(/Left in the account: \S/);
 });
 
 test('a stack that cannot be deleted keeps what it needs', async () => {
@@ -137,7 +117,7 @@ test('a stack that cannot be deleted keeps what it needs', async () => {
   fake.undeletable.push('stack');
   expect(await cleanUp()).toBe(1);
   expect(fake.kept).toEqual(before);
-  expect(report()).toContain(`Left in the account: stack ${prod}, `);
+  expect(rehearsal.report()).toContain(`Left in the account: stack ${prod}, `);
 });
 
 test('the clean-up waits for a stack that is changing, and needs no state of a run', async () => {
@@ -188,7 +168,7 @@ test.each<[version: string, file: string, event: object, answer: unknown, action
   for (const [name, value] of Object.entries({ AWS_REGION: 'eu-central-1', TABLE_NAME: 'table' }))
     vi.stubEnv(name, value);
   for (const method of ['info', 'error'] as const) vi.spyOn(console, method).mockReturnValue();
-  const copy = path.join(folder, 'copy');
+  const copy = path.join(rehearsal.folder, 'copy');
   for (const each of ['functions', 'infra']) cpSync(path.join(root, each), path.join(copy, each), { recursive: true });
   symlinkSync(path.join(root, 'node_modules'), path.join(copy, 'node_modules'));
   await changeTo(version, copy);

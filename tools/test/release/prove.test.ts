@@ -1,81 +1,57 @@
 /** Tests a run of `npm run prove` without its scripts, which tools/test/release/prove.e2e.ts rehearses. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../../../test/kit/local-service.ts';
+import { beforeEach, expect, test } from 'vitest';
 import { notTried, redact } from '../../release/prove/report.ts';
-import { type Options, prove, type Surroundings } from '../../release/prove/run.ts';
+import type { Surroundings } from '../../release/prove/run.ts';
 import { type Step, steps } from '../../release/prove/steps.ts';
 import { Stopped } from '../../start/terminal.ts';
-
-const account = '123456789012';
-const commit = '0123456789abcdef0123456789abcdef01234567';
+import { account, commit, type RunOptions, startRehearsal } from './kit/rehearsal.ts';
 
 /** What each step prints if all goes well. `deploy dev` and `deploy prod` are the only ones that others need. */
 const printed = (script: string): string => (/^deploy$/m.test(script) ? 'CREATE_COMPLETE' : 'something');
 
-let folder: string;
+let rehearsal: Awaited<ReturnType<typeof startRehearsal>>;
 let ran: string[];
-let said: string[];
 beforeEach(async () => {
-  const temporary = await temporaryFolder();
-  onTestFinished(temporary.remove);
-  folder = path.join(temporary.folder, 'prove');
-  [ran, said] = [[], []];
+  rehearsal = await startRehearsal();
+  ran = [];
 });
 
+/** `fails` names a script that fails with this output and code; after `stopAfter`, the user stops the run. */
 type Fake = {
   fails?: string | undefined;
   output?: string;
-  remains?: string;
-  stopAfter?: string | undefined;
-  commit?: string;
   code?: number;
-  listed?: string;
+  stopAfter?: string | undefined;
+  /** What other commands than the steps print. */
+  answers?: Record<string, string>;
 };
 
-/** Runs with the scripts' names instead of the scripts. `fails` names a script that fails. */
-const run = (
-  fake: Fake = {},
-  { yes = true, ...options }: { yes?: boolean } & Partial<Omit<Options, 'yes'>> = {},
-  more: Partial<Surroundings> = {},
-): Promise<number> => {
+const silent = ['check_credentials', 'check_account', 'clean_up', 'still_listed', 'remains'];
+
+/** Runs with the scripts' names instead of the scripts. */
+const run = (fake: Fake = {}, options: RunOptions = {}, more: Partial<Surroundings> = {}): Promise<number> => {
   const stop = new AbortController();
-  const answers: Record<string, string> = {
-    check_tools: fake.commit ?? commit,
-    check_credentials: '',
-    still_listed: fake.listed ?? '',
-    check_account: '',
-    clean_up: '',
-    remains: fake.remains ?? '',
+  const answers = { ...Object.fromEntries(silent.map((name) => [name, ''])), check_tools: commit, ...fake.answers };
+  const runScript: Surroundings['run'] = async (script) => {
+    const isOf = (step: Step) => script.includes(`\nuse ${step.kind}; `) && script.endsWith(step.script);
+    const name = steps.find(isOf)?.name ?? script.split('\n').at(-1) ?? '';
+    ran.push(name);
+    if (name === fake.stopAfter) stop.abort(new Stopped('Stopped.'));
+    if (name === fake.fails) return { code: fake.code ?? 1, stdout: '', output: fake.output ?? `boom by ${account}` };
+    const stdout = new Map(Object.entries(answers)).get(name) ?? printed(script);
+    return { code: 0, stdout, output: stdout };
   };
-  const surroundings: Surroundings = {
-    folder,
-    scale: 0,
-    run: async (script) => {
-      const isOf = (step: Step) => script.includes(`\nuse ${step.kind}; `) && script.endsWith(step.script);
-      const name = steps.find(isOf)?.name ?? script.split('\n').at(-1) ?? '';
-      ran.push(name);
-      if (name === fake.stopAfter) stop.abort(new Stopped('Stopped.'));
-      if (name === fake.fails) return { code: fake.code ?? 1, stdout: '', output: fake.output ?? `boom by ${account}` };
-      const stdout: string = answers[name] ?? printed(script);
-      return { code: 0, stdout, output: stdout };
-    },
-    ask: () => Promise.reject(new Error('asked')),
-    say: (line) => said.push(line),
-    stop: stop.signal,
-    ...more,
-  };
-  return prove({ account, region: 'eu-central-1', ...(yes && { yes }), ...options }, surroundings);
+  return rehearsal.run(options, { run: runScript, stop: stop.signal, ...more });
 };
 
 const names = steps.map(({ name }) => name);
-const report = (): string => readFileSync(path.join(folder, 'report.md'), 'utf8');
 const rowOf = (name: string): string =>
-  report()
+  rehearsal
+    .report()
     .split('\n')
     .find((line) => line.includes(`| ${name} |`)) ?? '';
-const hasState = (): boolean => existsSync(path.join(folder, 'state.json'));
 
 test('each step has another name, and something to do', () => {
   expect(new Set(names).size).toBe(steps.length);
@@ -112,16 +88,16 @@ test.each(places)('a failure of "%s" is in the report, the other steps run, and 
   ]);
   expect(rowOf(name)).toMatch(/ \| boom by <account> \| failed \| 0 \|$/);
   for (const each of skipped) expect(rowOf(each)).toMatch(/ \| there is no stack \| not tried \| 0 \|$/);
-  expect(report()).toContain('Left in the account: nothing.');
-  expect(hasState()).toBe(false);
+  expect(rehearsal.report()).toContain('Left in the account: nothing.');
+  expect(rehearsal.hasState()).toBe(false);
 });
 
 test.each(places)('after an interruption of "%s", a run continues with the next step', async (name) => {
   await expect(run({ stopAfter: name })).rejects.toThrow('Stopped.');
-  expect(said.join('\n')).toContain(
+  expect(rehearsal.said.join('\n')).toContain(
     `To remove everything: npm run prove -- --account ${account} --region eu-central-1 --clean-up`,
   );
-  expect(report()).toContain('Left in the account: everything so far.');
+  expect(rehearsal.report()).toContain('Left in the account: everything so far.');
   await run();
   expect(ran.filter((each) => names.includes(each))).toEqual(names);
   expect(
@@ -136,7 +112,7 @@ test.each([
 ])('if %s fails, nothing is begun', async (fails, output) => {
   await expect(run({ fails, output })).rejects.toThrow(output);
   expect(ran.filter((each) => names.includes(each))).toEqual([]);
-  expect(hasState()).toBe(false);
+  expect(rehearsal.hasState()).toBe(false);
 });
 
 test('a run asks first, says what it will do, and begins nothing without a yes', async () => {
@@ -147,20 +123,20 @@ test('a run asks first, says what it will do, and begins nothing without a yes',
   };
   expect(await run({}, { yes: false }, { ask })).toBe(1);
   expect(asked).toEqual(['Type yes to begin: ']);
-  expect(said.join('\n')).toMatch(
+  expect(rehearsal.said.join('\n')).toMatch(
     new RegExp(`account ${account}, region eu-central-1.*PlantStore-dev-prove.*hours.*cost`, 's'),
   );
   expect(ran).toEqual(['check_tools', 'check_account']);
 });
 
 test('what is left stands in the report, and --clean-up tries again', async () => {
-  expect(await run({ remains: 'stack PlantStore-prod-prove\nrole x' })).toBe(1);
-  expect(report()).toContain('Left in the account: stack PlantStore-prod-prove, role x.');
-  expect(said.join('\n')).toContain('Something is left:\nstack PlantStore-prod-prove\nrole x\n');
+  expect(await run({ answers: { remains: 'stack PlantStore-prod-prove\nrole x' } })).toBe(1);
+  expect(rehearsal.report()).toContain('Left in the account: stack PlantStore-prod-prove, role x.');
+  expect(rehearsal.said.join('\n')).toContain('Something is left:\nstack PlantStore-prod-prove\nrole x\n');
   ran = [];
   await run({}, { cleanUp: true });
   expect(ran).toEqual(['check_credentials', 'clean_up', 'still_listed', 'remains']);
-  expect(hasState()).toBe(false);
+  expect(rehearsal.hasState()).toBe(false);
   await expect(run({}, { cleanUp: true })).rejects.toThrow('The account has nothing to clean up.');
 });
 
@@ -169,40 +145,40 @@ test.each([
   ['yes', []],
 ])('without a run, --clean-up says what is there, and the answer %s leads to: %j', async (answer, then) => {
   const ask = async () => answer;
-  expect(await run({ remains: 'table x' }, { yes: false, cleanUp: true }, { ask })).toBe(1);
-  expect(said[0]).toBe('No run has begun here. This would be removed:\ntable x');
+  expect(await run({ answers: { remains: 'table x' } }, { yes: false, cleanUp: true }, { ask })).toBe(1);
+  expect(rehearsal.said[0]).toBe('No run has begun here. This would be removed:\ntable x');
   expect(ran).toEqual(['check_credentials', 'remains', ...then]);
 });
 
 test('what only the list of tags still has is in the report, and does not count as left', async () => {
-  await run({ listed: 'arn:x' });
-  expect(hasState()).toBe(false);
-  expect(report()).toContain('Left in the account: nothing.\n\nAWS still lists, perhaps for hours: arn:x.');
+  await run({ answers: { still_listed: 'arn:x' } });
+  expect(rehearsal.hasState()).toBe(false);
+  expect(rehearsal.report()).toContain('Left in the account: nothing.\n\nAWS still lists, perhaps for hours: arn:x.');
 });
 
 test('if AWS refuses a list after the clean-up, nobody says that nothing is left', async () => {
   await expect(run({ fails: 'remains', output: 'AccessDenied' })).rejects.toThrow('AccessDenied');
-  expect(report()).toContain('Left in the account: everything so far.');
-  expect(hasState()).toBe(true);
+  expect(rehearsal.report()).toContain('Left in the account: everything so far.');
+  expect(rehearsal.hasState()).toBe(true);
 });
 
 test('a damaged state is named', async () => {
   await expect(run({ stopAfter: names[3] })).rejects.toThrow('Stopped.');
-  writeFileSync(path.join(folder, 'state.json'), '{');
+  writeFileSync(path.join(rehearsal.folder, 'state.json'), '{');
   await expect(run({}, { cleanUp: true })).rejects.toThrow(/state\.json is damaged\. Delete it/);
 });
 
 test('if the report cannot be written, the user still learns how to remove everything', async () => {
-  mkdirSync(path.join(folder, 'report.md'), { recursive: true });
+  mkdirSync(path.join(rehearsal.folder, 'report.md'));
   await expect(run({ stopAfter: names[3] })).rejects.toThrow('EISDIR');
-  expect(said.join('\n')).toContain('To remove everything: ');
+  expect(rehearsal.said.join('\n')).toContain('To remove everything: ');
 });
 
 test('a run in one account or region is not continued in another, and not at another commit', async () => {
   await expect(run({ stopAfter: names[3] })).rejects.toThrow('Stopped.');
   await expect(run({}, { region: 'us-east-1' })).rejects.toThrow('First end the run in the account');
   await expect(run({}, { account: '000000000000' })).rejects.toThrow('First end the run in the account');
-  await expect(run({ commit: 'another' })).rejects.toThrow(`The run began at the commit ${commit}`);
+  await expect(run({ answers: { check_tools: 'another' } })).rejects.toThrow(`The run began at the commit ${commit}`);
 });
 
 test.each([

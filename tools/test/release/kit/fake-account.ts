@@ -10,6 +10,7 @@ import { setTimeout } from 'node:timers/promises';
 import { closeServer, listen } from '../../../../packages/emulator/servers.ts';
 import { tableKey } from '../../../../test/kit/example.ts';
 import { changed } from '../../../release/prove/versions.ts';
+import { account, commit } from './rehearsal.ts';
 
 /** Bash speaks HTTP itself, because starting curl for each of some 1,000 commands would take most of the time. */
 const program = (port: number): string => `#!/bin/bash
@@ -49,9 +50,6 @@ type Handler = (option: (name: string) => string, words: string[]) => string | P
 
 /** Finds the key in a body. */
 const ofKey = new RegExp(`"${tableKey.name}":"?(\\w+)`);
-
-export const account = '123456789012';
-export const commit = '0123456789abcdef0123456789abcdef01234567';
 
 export class FakeAccount {
   readonly commands: string[] = [];
