@@ -1,8 +1,9 @@
 /** `npm run prove -- --account <id> --region <region>` tries on AWS what only AWS can show, and writes a report. */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline/promises';
+import { lockFolder } from '../../packages/emulator/dynamodb/data-folder.ts';
 import { NpmCommand } from '../cli/npm-command.ts';
 import { matching, printable, runCommand, Stopped } from '../start/terminal.ts';
 import { startIn } from './project-copy.ts';
@@ -22,28 +23,13 @@ const options = new NpmCommand('npm run prove --')
   .parse()
   .opts<Options>();
 
-/** Lets only one run go on at a time: the file has the id of its process. */
-const lock = (file: string): void => {
-  const other = existsSync(file) ? readFileSync(file, 'utf8') : '';
-  if (other !== '' && isAlive(Number(other))) throw new Error(`The process ${other} runs this already (${file}).`);
-  writeFileSync(file, String(process.pid));
-  process.once('exit', () => rmSync(file, { force: true }));
-};
-
-const isAlive = (id: number): boolean => {
-  try {
-    return process.kill(id, 0);
-  } catch {
-    return false;
-  }
-};
-
 await runCommand(async () => {
   const root = path.resolve(import.meta.dirname, '../..');
   const folder = path.join(root, '.prove');
   const [stop, never] = [new AbortController(), new AbortController().signal];
-  mkdirSync(folder, { recursive: true });
-  lock(path.join(folder, 'pid'));
+  const unlock = await lockFolder(folder).catch((cause: unknown) => {
+    throw new Error(`Another process runs this already, or cannot write to ${folder}.`, { cause });
+  });
   rmSync(path.join(folder, 'stop'), { force: true });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => {
@@ -64,4 +50,5 @@ await runCommand(async () => {
   };
   const say = (line: string): void => console.log(printable(line));
   process.exitCode = await prove(options, { folder, scale: 1, run, ask, say, stop: stop.signal });
+  await unlock();
 });

@@ -30,9 +30,11 @@ import {
 } from '../../../test/kit/local-service.ts';
 import { startServer } from '../../../test/kit/servers.ts';
 import { isUnavailable, retryWhile, until } from '../../../test/kit/waiting.ts';
+import { plant } from '../../cli/plant.ts';
 import { describeLocal } from '../../cli/traced-request.ts';
 import { exampleRequest, readContract } from '../../start/contract.ts';
 import { fetchToken, readSession, writeSession } from '../../start/session.ts';
+import { runHere } from '../cli/kit/run-here.ts';
 
 let home: Awaited<ReturnType<typeof temporaryFolder>>;
 let service: LocalService;
@@ -100,11 +102,9 @@ test.each<[status: number, cause: RegExp, sent: { body?: string; path?: string; 
 
 test('npm run plant creates a plant at the local service, which accepts it again, but no different plant with its id', async () => {
   const id = newId();
-  const create = () =>
-    run(process.execPath, [programs['plant'], 'create', ...optionsFor(id)], { DATA_DIR: home.folder });
   // On a busy machine, the service may run out of time.
   const created = await retryWhile(
-    () => create().ended,
+    () => runHere(plant, ['create', ...optionsFor(id)], { DATA_DIR: home.folder }).ended,
     ({ code }) => code !== 0,
   );
   expect(created).toMatchObject({ code: 0, stderr: '' });
