@@ -13,6 +13,7 @@ export class NpmCommand extends Command {
     const { log, error } = console;
     const line = (text: string): string => text.replace(/\n$/, '');
     this.exitOverride().configureOutput({ writeOut: (text) => log(line(text)), writeErr: (text) => error(line(text)) });
+    this.showHelpAfterError(`See: ${name} --help`);
   }
 
   override createCommand(name?: string): NpmCommand {

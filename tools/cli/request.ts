@@ -19,7 +19,6 @@ export const request: Command = async (process, console) => {
     )
     .option('--stack <name>', 'the name of a deployed stack, such as PlantStore, instead of the local service')
     .option('--days <number>', 'how far back to search the logs of the stack; AWS bills what it scans', dayCount, 1)
-    .showHelpAfterError('See: npm run -s request -- --help')
     .parse(process.argv);
   const [id = ''] = command.processedArgs as [string];
   const { stack, days } = command.opts<{ stack?: string; days: number }>();

@@ -18,7 +18,6 @@ export const restore: Command = async (process, console) => {
     .description('Copies what another DynamoDB table lacks. It changes and deletes nothing: run it again if it stops.')
     .option('--from <table>', 'the restored table', tableName)
     .option('--to <table>', 'the table that gets what it lacks, such as the output TableName', tableName)
-    .showHelpAfterError('See: npm run -s restore -- --help')
     .parse(process.argv);
   const { from, to } = command.opts<Partial<Tables>>();
   // --from and --to are required, but not declared so: if a user typed --form, Commander would only say that --from is

@@ -32,7 +32,6 @@ export const stackTrace: Command = async (process, console) => {
   const { bundle } = new NpmCommand('npm run -s stack-trace --', console)
     .description("Prints lines of a function's log, or a stack trace, from stdin, with the lines of the sources.")
     .option('--bundle <sha256>', 'the bundle that ran, if the lines do not name it', hash)
-    .showHelpAfterError('See: npm run -s stack-trace -- --help')
     .parse(process.argv)
     .opts<{ bundle?: string }>();
   if (process.stdin.isTTY) console.error('Paste lines of a log, or a stack trace. Then press Ctrl-D.');

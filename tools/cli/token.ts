@@ -13,7 +13,6 @@ export const token: Command = async (process, console) => {
     .description('Prints an access token for the running local service, or for a stack in the AWS account.')
     .option('--stack <name>', 'the name of a deployed stack, such as PlantStore')
     .option('--scope <scope>', 'the scopes to ask for, separated by spaces (default: all scopes of the contract)')
-    .showHelpAfterError('See: npm run -s token -- --help')
     .parse(process.argv)
     .opts<{ stack?: string; scope?: string }>();
   const source = stack === undefined ? readSession(dataFolder()) : await readDeployedIssuer(stack);

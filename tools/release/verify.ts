@@ -104,7 +104,6 @@ export const verify: Command = async (process, console) => {
       'Compares the code that the functions of a deployed stack run with what the files in this folder make.',
     )
     .option('--stack <name>', 'the name of the stack', 'PlantStore')
-    .showHelpAfterError('See: npm run -s verify -- --help')
     .parse(process.argv)
     .opts<{ stack: string }>();
   console.log(`The stack ${stack}, compared with ${describeFolder()}:`);
