@@ -8,7 +8,7 @@ import { parseJson, toJson } from '../../../packages/client/json.ts';
 import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
 import { bodyOf, newId, newPlant, optionsFor, responseTo as repeatedOf } from '../../../test/kit/example.ts';
 import { startAccount } from '../../../test/kit/fake-aws.ts';
-import { programs, run as runProcess, temporaryFolder } from '../../../test/kit/local-service.ts';
+import { temporaryFolder } from '../../../test/kit/local-service.ts';
 import { until } from '../../../test/kit/waiting.ts';
 import { explain, type Failed, untilRefused } from '../../cli/connection.ts';
 import { plant } from '../../cli/plant.ts';
@@ -34,12 +34,12 @@ const responseTo = (id: string) => ({
 });
 const created = (id: string) => answer(responses[0].status, responseTo(id));
 const refused = answer(403, { message: 'Forbidden' });
+const token = (text: string) => answer(200, { access_token: text });
 const id = newId();
 const stored = created(id);
 const create = ['create', ...optionsFor(id)];
 
 test('plant create sends the body to the local service, with a token from the local issuer, and gets a new token if the first is refused', async () => {
-  const token = (text: string) => answer(200, { access_token: text });
   const { baseUrl, received } = await startScriptedService(token('old'), refused, token('new'), stored);
   const DATA_DIR = await newFolder();
   const client = { clientId: 'me', clientSecret: 'shh', scope: scopes.join(' ') };
@@ -65,7 +65,6 @@ test('plant create sends the body to the local service, with a token from the lo
 });
 
 test('plant --stack takes the address and tokens from a deployed stack, and gets a new token if the first is refused', async () => {
-  const token = (text: string) => answer(200, { access_token: text });
   const { baseUrl, received } = await startScriptedService(token('old'), refused, token('new'), stored);
   const outputs = { ApiUrl: baseUrl, TokenUrl: baseUrl, ClientId: 'me', UserPoolId: 'pool', Scope: scopes.join(' ') };
   const secret = () => ({ body: { UserPoolClient: { ClientSecret: 'shh' } } });
@@ -177,8 +176,6 @@ describe('plant import', () => {
       folder: INIT_CWD,
       begin: (file = 'plants.ndjson', ...options: string[]) =>
         start(['import', file, ...target, ...options], { INIT_CWD }),
-      beginProcess: (file: string) =>
-        runProcess(process.execPath, [programs['plant'], 'import', file, ...target], { INIT_CWD }),
       list: () => readdir(INIT_CWD),
       failed: (file = failedFile) => readFile(path.join(INIT_CWD, file), 'utf8'),
     };
@@ -269,12 +266,12 @@ describe('plant import', () => {
 
     test('keeps the remaining lines in the file if the terminal closes', async () => {
       const { baseUrl, received } = await startScriptedService(stored, () => {});
-      const { beginProcess, failed, list } = await importing(line, baseUrl, { [failedFile]: earlier.repeat(20) });
-      const { child, ended } = beginProcess(failedFile);
+      const { begin, failed, list } = await importing(line, baseUrl, { [failedFile]: earlier.repeat(20) });
+      const { child, ended } = begin(failedFile);
       await until(() => received.length === 17);
       child.stdout.destroy();
       child.stderr.destroy();
-      child.kill('SIGHUP');
+      child.emit('SIGHUP');
       expect(await ended).toMatchObject({ code: 130 });
       expect(await failed()).toBe(earlier.repeat(19));
       expect(await list()).toEqual(['plants.ndjson', failedFile]);

@@ -112,16 +112,16 @@ const stack = 'Error: oops\n    at start (/var/task/index.js:1:2000)';
 /** One log line for each function, in the format that Lambda writes. */
 const records = bundles.map((bundle) => ({ level: 'ERROR', message: { cause: { stack }, bundle } }));
 
-test('npm run stack-trace prints each log line, with or without a timestamp, and the translated stack trace below it', async () => {
+test('npm run stack-trace prints each log line, with or without a timestamp, and the translated stack trace below it, and one of the bundle in --bundle', async () => {
   const log = records.map((record) => `2026-11-22T10:00:00Z ${JSON.stringify(record)}\n`).join('');
-  const { child, ended } = runHere(stackTrace);
-  child.stdin.end(`${log}END\x1b[2J\n`);
+  const { child, ended } = runHere(stackTrace, ['--bundle', bundles[0] ?? '']);
+  child.stdin.end(`${log}${stack}\nEND\x1b[2J\n`);
   const { code, stdout, stderr } = await ended;
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(
     /^2026-11-22T10:00:00Z {"level":"ERROR","message":{"cause":{}}}\nError: oops\n {4}at start \(/,
   );
-  expect(stdout.split('Error: oops\n    at start (')).toHaveLength(records.length + 1);
+  expect(stdout.split('Error: oops\n    at start (')).toHaveLength(records.length + 2);
   expect(stdout).toMatch(/\nEND\\u001b\[2J\n$/);
   expect(stdout).not.toContain('/var/task');
 });
@@ -138,12 +138,6 @@ test.each<[says: RegExp, bundle: string | undefined]>([
   [new RegExp(`--bundle${bundles.map((each) => `(?=.*${each})`).join('')}`), undefined],
 ])('a stack trace of a bundle that is not known is refused with a message that matches %s', (says, bundle) => {
   expect(() => translateLog(stack, bundle)).toThrow(says);
-});
-
-test('npm run stack-trace takes the hash of the bundle from --bundle', async () => {
-  const { child, ended } = runHere(stackTrace, ['--bundle', bundles[0] ?? '']);
-  child.stdin.end(stack);
-  expect(await ended).toEqual({ code: 0, stdout: expect.stringMatching(/^Error: oops\n {4}at start \(/), stderr: '' });
 });
 
 test('npm run stack-trace refuses input without a stack trace', async () => {
