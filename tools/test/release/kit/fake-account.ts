@@ -20,7 +20,8 @@ printf 'POST / HTTP/1.0\\r\\ncontent-length: %s\\r\\n\\r\\n%s' "\${#body}" "$bod
 read -r _ code _ <&3
 while read -r line <&3 && [ "$line" != $'\\r' ]; do :; done
 [ "$code" = 200 ] || exec >&2
-cat <&3
+IFS= read -r -d '' answer <&3
+printf %s "$answer"
 [ "$code" = 200 ]
 `;
 
