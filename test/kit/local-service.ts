@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { test as base, expect } from 'vitest';
+import { test as base, expect, onTestFinished } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { parseJson } from '../../packages/client/json.ts';
@@ -104,6 +104,13 @@ export const startLocalService = async (
 export const temporaryFolder = async () => {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-test-'));
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
+};
+
+/** Creates an empty folder, which is removed when the test ends. */
+export const testFolder = async (): Promise<string> => {
+  const { folder, remove } = await temporaryFolder();
+  onTestFinished(remove);
+  return folder;
 };
 
 /** Posts a body to createPlant of the service at `url`, and checks that the response follows the contract. */

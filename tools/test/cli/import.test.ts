@@ -3,10 +3,10 @@ import path from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { callOf } from '../../../packages/client/call.ts';
 import { toJson } from '../../../packages/client/json.ts';
-import { temporaryFolder } from '../../../test/kit/local-service.ts';
+import { testFolder } from '../../../test/kit/local-service.ts';
 import type { Failed } from '../../cli/connection.ts';
 import { type Create, ImportEnded, type ImportedLine, importLines, retryWhileSilent } from '../../cli/import-lines.ts';
 import { concurrencyFor, FailedLines } from '../../cli/import-plants.ts';
@@ -241,8 +241,7 @@ const texts = (...numbers: number[]) =>
 
 /** Starts an import whose file of failed lines already contains lines of an earlier import. */
 const importAgain = async (earlier = texts(1, 2)) => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
+  const folder = await testFolder();
   const file = path.join(folder, 'failed.ndjson');
   if (earlier !== '') await writeFile(file, earlier);
   return { file, folder, failures: await FailedLines.in(file) };

@@ -2,24 +2,18 @@
 import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import tls from 'node:tls';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { operations } from '../../../functions/generated/contract.ts';
 import { parseJson, toJson } from '../../../packages/client/json.ts';
 import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
 import { bodyOf, newId, newPlant, optionsFor, responseTo as repeatedOf } from '../../../test/kit/example.ts';
 import { startAccount } from '../../../test/kit/fake-aws.ts';
-import { temporaryFolder } from '../../../test/kit/local-service.ts';
+import { testFolder } from '../../../test/kit/local-service.ts';
 import { until } from '../../../test/kit/waiting.ts';
 import { explain, type Failed, untilRefused } from '../../cli/connection.ts';
 import { plant } from '../../cli/plant.ts';
 import { writeSession } from '../../start/session.ts';
 import { runHere } from './kit/run-here.ts';
-
-const newFolder = async () => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
-  return folder;
-};
 
 const start = (args: string[], environment: Record<string, string> = {}) =>
   runHere(plant, args, { ACCESS_TOKEN: '', INIT_CWD: '', ...environment });
@@ -41,7 +35,7 @@ const create = ['create', ...optionsFor(id)];
 
 test('plant create sends the body to the local service, with a token from the local issuer, and gets a new token if the first is refused', async () => {
   const { baseUrl, received } = await startScriptedService(token('old'), refused, token('new'), stored);
-  const DATA_DIR = await newFolder();
+  const DATA_DIR = await testFolder();
   const client = { clientId: 'me', clientSecret: 'shh', scope: scopes.join(' ') };
   const [certificate = ''] = tls.rootCertificates;
   writeSession(DATA_DIR, { url: baseUrl, tokenUrl: `${baseUrl}/token`, ...client, certificate });
@@ -168,7 +162,7 @@ describe('plant import', () => {
 
   /** Prepares an import: makes a folder that has a file to import, with the text `content`, and the files `others`. */
   const importing = async (content: string, baseUrl: string, others: Record<string, string> = {}) => {
-    const INIT_CWD = await newFolder();
+    const INIT_CWD = await testFolder();
     const files = { 'plants.ndjson': content, [failedFile]: earlier, ...others };
     for (const [file, text] of Object.entries(files)) await writeFile(path.join(INIT_CWD, file), text);
     const target = ['--url', baseUrl, '--token', 'a.b.c'];

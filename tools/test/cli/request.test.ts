@@ -1,8 +1,8 @@
 /** Tests what `npm run request` finds and prints; start.test.ts lets it find requests to a local service. */
-import { describe, expect, inject, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, inject, test, vi } from 'vitest';
 import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
 import { startAccount } from '../../../test/kit/fake-aws.ts';
-import { temporaryFolder } from '../../../test/kit/local-service.ts';
+import { testFolder } from '../../../test/kit/local-service.ts';
 import { request } from '../../cli/request.ts';
 import { describeDeployed, describeLocal } from '../../cli/traced-request.ts';
 import { writeSession } from '../../start/session.ts';
@@ -10,8 +10,7 @@ import { runHere } from './kit/run-here.ts';
 
 /** Writes a session file, so that the commands treat the service at `url` as the running local service. */
 const makeLocal = async (url: string): Promise<void> => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
+  const folder = await testFolder();
   const unused = { tokenUrl: 'x', clientId: 'x', clientSecret: 'x', scope: 'x', certificate: 'x' };
   writeSession(folder, { url, ...unused });
   vi.stubEnv('DATA_DIR', folder);

@@ -3,9 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { buildSync } from 'esbuild';
-import { beforeAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
+import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { esbuildOptions } from '../../../infra/bundling.ts';
-import { temporaryFolder } from '../../../test/kit/local-service.ts';
+import { testFolder } from '../../../test/kit/local-service.ts';
 import { stackTrace, translateLog } from '../../cli/stack-trace.ts';
 import { hasPlaces, mapOf, prebuildBundles, takeStacks, toSources, withSources } from '../../start/bundles.ts';
 import { runHere } from './kit/run-here.ts';
@@ -71,9 +71,7 @@ describe('a stack trace that the local service logs', () => {
   });
 
   test('is unchanged if no bundle of the service is at the path that it names, whatever the hash in the log says', async () => {
-    const { folder: other, remove } = await temporaryFolder();
-    onTestFinished(remove);
-    const changed = path.join(other, 'index.js');
+    const changed = path.join(await testFolder(), 'index.js');
     writeFileSync(changed, 'changed();');
     for (const file of [changed, '/none/index.js']) expect(withSources(log(file))).toEqual(log(file));
   });

@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
 import { startAccount } from '../../../test/kit/fake-aws.ts';
-import { temporaryFolder } from '../../../test/kit/local-service.ts';
+import { testFolder } from '../../../test/kit/local-service.ts';
 import { until } from '../../../test/kit/waiting.ts';
 import { fetchDeployedToken, readDeployedIssuer } from '../../cli/deployed-issuer.ts';
 import { token } from '../../cli/token.ts';
@@ -12,8 +12,7 @@ import { writeSession } from '../../start/session.ts';
 import { runHere } from './kit/run-here.ts';
 
 test('npm run token prints only a token or, if no local service is running, only what to do', async () => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
+  const folder = await testFolder();
   const issuer = await startIssuer();
   onTestFinished(issuer.close);
   const { tokenUrl, clientId, clientSecret, scope, certificate } = issuer;

@@ -4,18 +4,16 @@
  */
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { copyProject } from '../../../test/kit/copy-project.ts';
 import { commitAll } from '../../../test/kit/git.ts';
-import { temporaryFolder } from '../../../test/kit/local-service.ts';
+import { testFolder } from '../../../test/kit/local-service.ts';
 import { startIn } from '../../release/project-copy.ts';
 
 const never = new AbortController().signal;
 
 test('npm run diff fails if a change adds a permission, breaks clients and leaves Cognito, and reports all three, even with --allow route, which permits none', async () => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
-  const copy = await copyProject(folder, never);
+  const copy = await copyProject(await testFolder(), never);
   const node = (...args: string[]) => startIn(copy, [process.execPath, ...args], never);
   const edit = async (file: string, from: RegExp, to: string) => {
     const name = path.join(copy.folder, file);

@@ -1,8 +1,8 @@
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { git } from '../../../test/kit/git.ts';
-import { run, temporaryFolder } from '../../../test/kit/local-service.ts';
+import { run, testFolder } from '../../../test/kit/local-service.ts';
 
 const changed = ['CHANGELOG.md', 'package-lock.json', 'packages/client/package.json', 'schemas/openapi.yaml'];
 const version = '7.8.9';
@@ -13,9 +13,7 @@ const release = () =>
   run(process.execPath, [path.join(folder, 'tools/release/version.ts')], { npm_package_version: version }).ended;
 
 beforeEach(async () => {
-  const temporary = await temporaryFolder();
-  onTestFinished(temporary.remove);
-  folder = temporary.folder;
+  folder = await testFolder();
   for (const file of [...changed, 'tools/release/version.ts']) {
     await mkdir(path.dirname(path.join(folder, file)), { recursive: true });
     await cp(file, path.join(folder, file));

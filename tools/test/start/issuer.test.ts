@@ -5,7 +5,7 @@ import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { scopes } from '../../../functions/generated/contract.ts';
 import { listen } from '../../../packages/emulator/servers.ts';
-import { temporaryFolder } from '../../../test/kit/local-service.ts';
+import { testFolder } from '../../../test/kit/local-service.ts';
 import { type LocalIssuer, startIssuer } from '../../start/issuer.ts';
 import { fetchToken } from '../../start/session.ts';
 
@@ -54,9 +54,7 @@ test('if the scopes that the local issuer may grant change, it grants the new on
 describe('with a file', () => {
   let file: string;
   beforeEach(async () => {
-    const { folder, remove } = await temporaryFolder();
-    onTestFinished(remove);
-    file = path.join(folder, 'issuer.json');
+    file = path.join(await testFolder(), 'issuer.json');
   });
   const start = (reserved?: number) => startIssuer('plants/create', file, reserved);
   const portOf = ({ issuer }: LocalIssuer): number => Number(new URL(issuer).port);

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { listen } from '../../../packages/emulator/servers.ts';
-import { temporaryFolder } from '../../../test/kit/local-service.ts';
+import { testFolder } from '../../../test/kit/local-service.ts';
 import { readSession, removeStaleSession, writeSession } from '../../start/session.ts';
 import { dataFolder, readOptions, readPort } from '../../start/settings.ts';
 
@@ -59,8 +59,7 @@ const session = {
 };
 
 const newFolder = async () => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
+  const folder = await testFolder();
   return { folder, file: path.join(folder, 'session.json') };
 };
 

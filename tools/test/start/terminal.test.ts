@@ -1,7 +1,7 @@
 import tls from 'node:tls';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
-import { temporaryFolder } from '../../../test/kit/local-service.ts';
+import { testFolder } from '../../../test/kit/local-service.ts';
 import { token } from '../../cli/token.ts';
 import { writeSession } from '../../start/session.ts';
 import { printable } from '../../start/terminal.ts';
@@ -15,8 +15,7 @@ test.each([
 });
 
 test('a command escapes the control characters in what a server says', async () => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
+  const folder = await testFolder();
   const { baseUrl } = await startScriptedService(answer(400, { error: '\u001b]0;x\u0007\r\u009b' }));
   const client = { clientId: 'x', clientSecret: 'x', scope: 'x', certificate: tls.rootCertificates[0] ?? '' };
   writeSession(folder, { url: 'http://127.0.0.1:9', tokenUrl: baseUrl, ...client });

@@ -1,8 +1,7 @@
 /** Runs of `npm run prove` whose commands a test answers, or runs with programs that play AWS. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { onTestFinished } from 'vitest';
-import { temporaryFolder } from '../../../../test/kit/local-service.ts';
+import { testFolder } from '../../../../test/kit/local-service.ts';
 import { type Options, prove, type State, type Surroundings } from '../../../release/prove/run.ts';
 
 export const account = '123456789012';
@@ -14,8 +13,7 @@ export type RunOptions = Partial<Omit<Options, 'yes'>> & { yes?: boolean };
 
 /** Makes a folder for runs. `said` has the lines that they print. */
 export const startRehearsal = async () => {
-  const { folder: parent, remove } = await temporaryFolder();
-  onTestFinished(remove);
+  const parent = await testFolder();
   const folder = path.join(parent, 'prove');
   const state = path.join(folder, 'state.json');
   mkdirSync(folder);

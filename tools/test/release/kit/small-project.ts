@@ -1,9 +1,8 @@
 /** A git repository with a small project, which stands for this one. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { onTestFinished } from 'vitest';
 import { commitAll, git } from '../../../../test/kit/git.ts';
-import { temporaryFolder } from '../../../../test/kit/local-service.ts';
+import { testFolder } from '../../../../test/kit/local-service.ts';
 
 /** Files by their paths. */
 type Files = Record<string, string>;
@@ -24,8 +23,7 @@ export const files: Files = {
 
 /** Makes the project in a new folder, which the end of the test removes. @returns both, and what changes the project */
 export const startProject = async () => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
+  const folder = await testFolder();
   const project = path.join(folder, 'here');
   const write = async (changed: Files, parent = project) => {
     for (const [file, content] of Object.entries(changed)) {

@@ -11,6 +11,7 @@ import { operations } from '../../../../functions/generated/contract.ts';
 import { copyProject } from '../../../../test/kit/copy-project.ts';
 import { bodyOf, newId, otherContent } from '../../../../test/kit/example.ts';
 import {
+  jsonHeaders,
   type LocalService,
   programs,
   run,
@@ -76,8 +77,7 @@ const post = async (
   route: string = plants,
   bearer = token,
 ): Promise<{ status: number; body: unknown }> => {
-  const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
-  const response = await fetch(service.url + route, { method: 'POST', headers, body });
+  const response = await fetch(service.url + route, { method: 'POST', headers: jsonHeaders(bearer), body });
   return { status: response.status, body: await response.json() };
 };
 

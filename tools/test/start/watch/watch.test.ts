@@ -1,7 +1,7 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { temporaryFolder } from '../../../../test/kit/local-service.ts';
+import { testFolder } from '../../../../test/kit/local-service.ts';
 import { until } from '../../../../test/kit/waiting.ts';
 import { ReloadQueue, watchSources } from '../../../start/watch/watch.ts';
 
@@ -14,8 +14,7 @@ describe('the watcher', () => {
   let changed: string[];
 
   beforeEach(async () => {
-    const { folder, remove: removeFolder } = await temporaryFolder();
-    onTestFinished(removeFolder);
+    const folder = await testFolder();
     const at = (file: string): string => path.join(folder, file);
     write = async (file) => {
       await mkdir(path.dirname(at(file)), { recursive: true });
