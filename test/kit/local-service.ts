@@ -63,7 +63,7 @@ export const isRunning = (pid: number): boolean => {
 };
 
 /** A local service that runs in a separate process. */
-export type LocalService = {
+export type LocalService = Pick<ReturnType<typeof run>, 'child'> & {
   pid: number;
   url: string;
   ended: Promise<CommandResult>;
@@ -89,6 +89,7 @@ export const startLocalService = async (
   if (early !== undefined)
     throw new Error(`The local service exited too early, with code ${early.code}: ${early.stdout}${early.stderr}`);
   return {
+    child,
     pid: child.pid ?? 0,
     url: /at (http:\S+)/.exec(output())?.[1] ?? '',
     ended,
@@ -141,27 +142,20 @@ const makeHome = async () => {
   const { folder, remove } = await temporaryFolder();
   const end = new AbortController();
   const ended: Promise<unknown>[] = [];
-  /** Starts a service and returns at once, before the service is ready. */
-  const begin = (command: string, ...args: string[]) => {
-    const service = run(command, args, { PORT: '0', DATA_DIR: folder, TMPDIR: folder }, end.signal);
-    ended.push(service.ended);
-    return service;
-  };
   const withCurl = async (): Promise<string> => {
     await writeFile(path.join(folder, 'curl'), curl, { mode: 0o755 });
     return folder;
   };
   return {
     folder,
-    begin,
     /** Writes a stand-in for `curl` into the data folder. @returns the folder with the stand-in */
     curl: withCurl,
     /**
      * Returns the names of all files and folders in the data folder, except Node's compile cache, which npm puts there.
      */
     list: async () => (await readdir(folder)).filter((name) => name !== 'node-compile-cache').sort(),
-    start: async () => {
-      const service = await startLocalService(folder, {}, undefined, end.signal);
+    start: async (command?: [string, ...string[]]) => {
+      const service = await startLocalService(folder, {}, command, end.signal);
       ended.push(service.ended);
       return service;
     },
