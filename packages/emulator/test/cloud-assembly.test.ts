@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { defaultAccount } from '../served-stack.ts';
 import { readDeployment, readStacks } from '../template/cloud-assembly.ts';
-import { account } from './kit/template-parts.ts';
+import { account } from './kit/templates.ts';
 import { temporaryFolder } from './kit/temporary.ts';
 
 test('readStacks reads the stacks of a cloud assembly and of its stages, and readDeployment finds one among them', async () => {

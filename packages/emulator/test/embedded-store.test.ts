@@ -9,7 +9,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openStore, type Store } from '../dynamodb/store.ts';
 import { type FunctionSpec, type TableSpec, tableArn } from '../served-stack.ts';
 import { functionSpec } from './kit/one-function.ts';
-import { account, hash, key, number, range, text } from './kit/template-parts.ts';
+import { account, hash, key, number, range, text } from './kit/templates.ts';
 import { temporaryFolder } from './kit/temporary.ts';
 
 describe('the embedded store', () => {

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { exchange, json, openRoute, post, send, start, token } from './kit/gateway.ts';
-import { account } from './kit/template-parts.ts';
+import { account } from './kit/templates.ts';
 
 describe('a function gets an event in payload format 2.0', () => {
   test('with the fields of that format', async () => {

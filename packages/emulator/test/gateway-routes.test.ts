@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { routeFinder } from '../gateway/routes.ts';
 import type { RouteSpec } from '../served-stack.ts';
 import { authorizer, json, openRoute, post, route, send, start, token } from './kit/gateway.ts';
-import { account } from './kit/template-parts.ts';
+import { account } from './kit/templates.ts';
 
 /** The key of the route that an API with the routes `routeKeys` selects for a request. */
 const select = (routeKeys: string[], requestLine: string): string | undefined => {

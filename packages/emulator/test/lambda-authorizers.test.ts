@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { LambdaAuthorizerSpec } from '../served-stack.ts';
 import { asJson, authorizer, openRoute, send, start, targetOf, token } from './kit/gateway.ts';
-import { account } from './kit/template-parts.ts';
+import { account } from './kit/templates.ts';
 
 const arn = (rest: string): string => `arn:aws:execute-api:${account.region}:${account.id}:local/${rest}`;
 

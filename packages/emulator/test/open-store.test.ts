@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FolderError, lockFolder, openDatabase, reason } from '../dynamodb/data-folder.ts';
 import { openStore } from '../dynamodb/store.ts';
 import { functionSpec } from './kit/one-function.ts';
-import { account, key } from './kit/template-parts.ts';
+import { account, key } from './kit/templates.ts';
 import { startServer, temporaryFolder } from './kit/temporary.ts';
 
 const newFolder = async () => path.join(await temporaryFolder(), 'data');

@@ -5,7 +5,7 @@ import { callerOf, makeGuard } from '../dynamodb/guard.ts';
 import { readPolicy } from '../policy.ts';
 import { type Statement, tableArn } from '../served-stack.ts';
 import { functionSpec } from './kit/one-function.ts';
-import { account } from './kit/template-parts.ts';
+import { account } from './kit/templates.ts';
 
 const orders = tableArn(account, 'Orders');
 const index = `${orders}/index/byDay`;

@@ -7,7 +7,7 @@ import { generate } from 'selfsigned';
 import { describe, expect, test, vi } from 'vitest';
 import type { LogLevel } from '../lambda/reports.ts';
 import { folderWith, functionOf, resultOf, returned, timeout } from './kit/one-function.ts';
-import { account } from './kit/template-parts.ts';
+import { account } from './kit/templates.ts';
 
 /** Code of a handler whose event is JavaScript code. It returns the value of that code. */
 const evaluating = 'exports.handler = async (code) => eval(code)';

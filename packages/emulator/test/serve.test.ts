@@ -12,7 +12,7 @@ import { type ServeOptions, serve } from '../serve.ts';
 import { functionArn, tableArn } from '../served-stack.ts';
 import type { Template } from '../template/read-template.ts';
 import { folderWith, returning, watchThreads } from './kit/one-function.ts';
-import { account, key, resource, smallStack } from './kit/template-parts.ts';
+import { account, key, resource, smallStack } from './kit/templates.ts';
 import { startServer, temporaryFolder } from './kit/temporary.ts';
 
 /** Makes options that can be served, and a stand-in for a CDK app, whose stacks Api and Api2 can be served. */

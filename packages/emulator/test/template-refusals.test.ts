@@ -1,4 +1,7 @@
-/** Tests what readTemplate refuses. The cases about types and properties come from the lists in template/. */
+/**
+ * Tests what readTemplate refuses and, with the option `leaveOut`, leaves out. The cases about types and properties come
+ * from the lists in template/.
+ */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of Fn::Sub
 import { describe, expect, test } from 'vitest';
 import { functionArn } from '../served-stack.ts';
@@ -12,10 +15,19 @@ import {
 } from '../template/other-types.ts';
 import { readTemplate, type Template } from '../template/read-template.ts';
 import { served } from '../template/resource-types.ts';
-import { type ChangedResource, ordersTemplate } from './kit/orders-template.ts';
-import { account, arnOf, resource } from './kit/template-parts.ts';
-
-type Change = (resources: Record<string, ChangedResource>) => void;
+import {
+  account,
+  arnOf,
+  assetHash,
+  type Changes,
+  jwtAuthorizer,
+  key,
+  lambda,
+  ordersTemplate,
+  policy,
+  resource,
+  role,
+} from './kit/templates.ts';
 
 const messageOf = (template: Template): string => {
   try {
@@ -25,25 +37,10 @@ const messageOf = (template: Template): string => {
   }
 };
 
-const set =
-  (logicalId: string, properties: object): Change =>
-  (resources) =>
-    Object.assign(resources[logicalId]?.Properties ?? {}, properties);
+const messageAfter = (changes: Changes): string => messageOf(ordersTemplate(changes));
 
-const add =
-  (logicalId: string, Type: string, Properties: Record<string, unknown> = {}): Change =>
-  (resources) => {
-    resources[logicalId] = resource(Type, Properties);
-  };
-
-const remove =
-  (logicalId: string): Change =>
-  (resources) => {
-    delete resources[logicalId];
-  };
-
-const messageAfter = (...changes: Change[]): string =>
-  messageOf(ordersTemplate((resources) => changes.forEach((change) => void change(resources))));
+const leavingOut = (changes: Changes = {}) =>
+  readTemplate(ordersTemplate(changes), '/assets', { leaveOut: true, account });
 
 describe('readTemplate refuses a resource of the type', () => {
   test.each([
@@ -52,7 +49,7 @@ describe('readTemplate refuses a resource of the type', () => {
     // Types are looked up in records, which also inherit this name.
     ['toString', unknownType],
   ] as const)('%s', (type, [reason, advice]) => {
-    expect(messageAfter(add('Added', type))).toBe(
+    expect(messageAfter({ Added: resource(type) })).toBe(
       `Added (${type}) cannot be served here: ${[`${reason}.`, advice].filter(Boolean).join(' ')}\n${leaveOutAdvice}`,
     );
   });
@@ -61,9 +58,12 @@ describe('readTemplate refuses a resource of the type', () => {
   test.each(
     Object.entries(invokers).flatMap(([type, property]) => references.map((each) => [type, property, each] as const)),
   )('%s if its %s would invoke a function of the template: %j', (type, property, reference) => {
-    expect(messageAfter(add('Added', type, { [property]: [{ Nested: reference }] }))).toBe(
-      `Added (${type}) cannot be served here: it would invoke Shop (AWS::Lambda::Function), and ${onlyFromApi}. ${invokeInstead}\n${leaveOutAdvice}`,
+    const changes = { Added: resource(type, { [property]: [{ Nested: reference }] }) };
+    const reason = `it would invoke Shop (AWS::Lambda::Function), and ${onlyFromApi}`;
+    expect(messageAfter(changes)).toBe(
+      `Added (${type}) cannot be served here: ${reason}. ${invokeInstead}\n${leaveOutAdvice}`,
     );
+    expect(leavingOut(changes).leftOut).toEqual([{ resource: `Added (${type})`, reason }]);
   });
 });
 
@@ -76,38 +76,35 @@ test.each(
     ),
   ),
 )('readTemplate refuses, in a resource of the type %s, the property %s: %s', (type, name, reason) => {
-  expect(messageAfter(add('Added', type, { [name]: {} }))).toBe(
+  expect(messageAfter({ Added: resource(type, { [name]: {} }) })).toBe(
     `Added (${type}) cannot be served here: its ${name} is not supported${reason === undefined ? '' : `: ${reason}`}.\n${leaveOutAdvice}`,
   );
 });
 
-/** Which resource is refused after which change (or with which properties), and why. */
-type Row = [logicalId: string, change: Change | object, reason: string];
-
-const attributes: Row[] = [
-  ['Orders', ({ Orders }) => Object.assign(Orders ?? {}, { DependOn: 'Items' }), 'its attribute DependOn is unknown'],
-  ...['Unclear', 'Malformed', 'Unknown'].map(
-    (Condition): Row => ['Orders', ({ Orders }) => Object.assign(Orders ?? {}, { Condition }), 'its Condition '],
-  ),
-];
+/** Which properties of which resource are refused, and why. A reason that ends with a line break has no advice. */
+type Row = [logicalId: string, properties: object, reason: string];
 
 /** A property that must have another value. Its name and its value are in the message. */
 const fixed: Row[] = (
   [
-    ['Shop', 'PackageType', 'Image'],
-    ['Api', 'ProtocolType', 'WEBSOCKET'],
-    ['GetOrder', 'ApiId', 'abc123'],
-    ['GetOrder', 'AuthorizationType', 'AWS_IAM'],
-    ['GetOrder', 'AuthorizationType', 'JWT'],
-    ['Stage', 'AutoDeploy', false],
-    ['ShopIntegration', 'IntegrationType', 'HTTP_PROXY'],
-    ['ShopIntegration', 'ConnectionType', 'VPC_LINK'],
-    ['ShopIntegration', 'PayloadFormatVersion', '1.0'],
-    ['GuardAuthorizer', 'AuthorizerType', 'AWS_IAM'],
-    ['GuardAuthorizer', 'AuthorizerPayloadFormatVersion', '3.0'],
-    ['GuardAuthorizer', 'EnableSimpleResponses', 'yes'],
+    ['Shop', 'PackageType', 'Image', '"Zip"'],
+    ['Api', 'ProtocolType', 'WEBSOCKET', '"HTTP"'],
+    ['GetOrder', 'ApiId', 'abc123', '"Api"'],
+    ['GetOrder', 'AuthorizationType', 'AWS_IAM', '"CUSTOM" or "JWT"'],
+    ['GetOrder', 'AuthorizationType', 'JWT', '"CUSTOM"'],
+    ['Stage', 'AutoDeploy', false, 'true'],
+    ['ShopIntegration', 'IntegrationType', 'HTTP_PROXY', '"AWS_PROXY"'],
+    ['ShopIntegration', 'ConnectionType', 'VPC_LINK', '"INTERNET"'],
+    ['ShopIntegration', 'PayloadFormatVersion', '1.0', '"2.0"'],
+    ['GuardAuthorizer', 'AuthorizerType', 'AWS_IAM', '"REQUEST" or "JWT"'],
+    ['GuardAuthorizer', 'AuthorizerPayloadFormatVersion', '3.0', '"2.0" or "1.0"'],
+    ['GuardAuthorizer', 'EnableSimpleResponses', 'yes', 'true or false'],
   ] as const
-).map(([id, name, value]) => [id, { [name]: value }, `its ${name} is ${JSON.stringify(value)}, and only `]);
+).map(([id, name, value, only]) => [
+  id,
+  { [name]: value },
+  `its ${name} is ${JSON.stringify(value)}, and only ${only} is supported.\n`,
+]);
 
 /** Values that are malformed or out of range, by the path of a property. */
 const unsupported: Row[] = (
@@ -116,61 +113,29 @@ const unsupported: Row[] = (
     ['Shop', 'MemorySize', 127],
     ['Shop', 'ReservedConcurrentExecutions', 0],
     ['ShopIntegration', 'TimeoutInMillis', 49],
-    ['GuardAuthorizer', 'AuthorizerResultTtlInSeconds', 3_601, -1],
+    ['GuardAuthorizer', 'AuthorizerResultTtlInSeconds', 3_601, -1, undefined],
+    ['GuardAuthorizer', 'IdentitySource', '$context.a'],
+    ['Orders', 'TableName', 'T1', 'a/b', 'x'.repeat(256)],
     ['Api', 'CorsConfiguration.AllowCredentials', 'yes'],
     ['Api', 'CorsConfiguration.MaxAge', -2],
     ['GetOrder', 'RouteKey', 'FETCH /orders', 'GET orders', 'GET /{id}x', 'GET /{path+}/x', 'GET /a//b', '$connect'],
   ] as const
 ).flatMap(([id, path, ...invalid]) =>
   invalid.map((value): Row => {
-    const properties = path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object;
+    const inList = path === 'IdentitySource' ? [value] : value;
+    const properties = path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), inList) as object;
     return [id, properties, `its ${path} ${JSON.stringify(value)} is not supported`];
   }),
 );
 
-const nested: Row[] = [
-  ['Items', { Replicas: [{ ResourcePolicy: {} }] }, 'its Replicas.0.ResourcePolicy is not supported'],
-  ['Orders', { GlobalSecondaryIndexes: [7] }, 'its GlobalSecondaryIndexes.0 is not an object'],
-  ['Orders', { KeySchema: 'id' }, 'its KeySchema is not a list'],
-];
-
 const variable = (value: unknown, name = 'NAME') => ({ Environment: { Variables: { [name]: value } } });
-
-const values = (
-  [
-    [{ Ref: 'Alarms' }, 'refers to Alarms (AWS::SNS::Topic), which is unknown here. Set the variable with the option'],
-    [{ 'Fn::Sub': '${Pool.Arn}' }, 'refers to Arn of Pool (AWS::Cognito::UserPool), which is'],
-    [{ 'Fn::GetAtt': ['Orders', 'StreamArn'] }, 'refers to StreamArn of Orders (AWS::DynamoDB::Table), which is'],
-    [{ Ref: 'Api' }, 'refers to Api (AWS::ApiGatewayV2::Api), which is unknown here'],
-    [{ Ref: 'AWS::StackId' }, 'refers to AWS::StackId, which is unknown here'],
-    [{ Ref: 'constructor' }, 'refers to constructor, which is unknown here'],
-    [{ Ref: 'NoDefault' }, 'refers to the parameter NoDefault, which has no default value'],
-    [{ Ref: 'FromSsm' }, 'refers to the parameter FromSsm, which has no default value'],
-    [{ 'Fn::ImportValue': 'a' }, 'imports a, which no stack of the same folder exports'],
-    [{ 'Fn::Base64': 'a' }, 'uses Fn::Base64'],
-    [{ 'Fn::Join': [':', ['{{resolve', 'ssm', 'key}}']] }, 'has a dynamic reference ({{resolve:...}})'],
-    [{ Ref: ['a'] }, 'has a malformed Ref.'],
-    [{ 'Fn::GetAtt': [['a']] }, 'has a malformed Fn::GetAtt'],
-    [{ 'Fn::Join': ['', 'text'] }, 'has a malformed Fn::Join'],
-    [{ 'Fn::Select': [3, ['a']] }, 'has a malformed Fn::Select'],
-    [{ 'Fn::Split': ['-', ['a']] }, 'has a malformed Fn::Split'],
-    [{ 'Fn::Sub': [['a']] }, 'has a malformed Fn::Sub'],
-    [{ 'Fn::FindInMap': ['Sizes', 'small', 'height'] }, 'has a malformed Fn::FindInMap'],
-  ] as const
-).map(([value, reason]): Row => ['Shop', variable(value), `its Environment.Variables.NAME ${reason}`]);
 
 const functions: Row[] = [
   ['Shop', variable(['a']), 'its Environment.Variables.NAME is not a string'],
   ['Shop', variable('mine', 'AWS_SESSION_TOKEN'), 'its Environment.Variables.AWS_SESSION_TOKEN is reserved by Lambda'],
   ['Shop', variable('a', 'AWS_ENDPOINT_URL_DYNAMODB'), 'its Environment.Variables.AWS_ENDPOINT_URL_DYNAMODB must'],
-  ['Shop', { Runtime: 'python3.13' }, 'its Runtime "python3.13" is not supported'],
   ['Shop', { Code: { S3Key: 'theirs.zip' } }, 'its Code is not a CDK asset'],
   ['Shop', { Code: { S3Bucket: { Ref: 'NoDefault' }, S3Key: { Ref: 'NoDefault' } } }, 'its Code.S3Key refers to the'],
-  [
-    'Shop',
-    { Layers: ['arn:of:another'] },
-    'its layer arn:of:another is not supported: its files are not on this machine',
-  ],
   ['ShopLayer', { Content: {} }, 'its Content is not a CDK asset'],
   ['Shop', { LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'X' } }, 'its LoggingConfig.ApplicationLogLevel'],
   ['Shop', { Handler: undefined }, 'it has no Handler'],
@@ -180,68 +145,60 @@ const functions: Row[] = [
   ['ShopLive', { FunctionName: 'the-guard' }, 'the template has no version 1 of the-guard'],
 ];
 
-const noPermission = `API Gateway has no permission to invoke ${functionArn(account, 'Shop')}:live`;
-const credentialsForAll = { AllowCredentials: true, AllowOrigins: ['https://shop.example', '*'] };
-
 const literal = 'https://issuer.example';
-const pool = { Ref: 'Pool' };
-const unknownPool = 'refers to Pool (AWS::Cognito::UserPool), which is unknown here';
-const jwtOf = (Issuer: unknown, ...Audience: unknown[]) => ({ JwtConfiguration: { Audience, Issuer } });
+const sources = (...IdentitySource: string[]) => ({ ...jwtAuthorizer(literal, []).Properties, IdentitySource });
+const audienceOfPool = 'its JwtConfiguration.Audience refers to Pool (AWS::Cognito::UserPool), which is unknown here';
 
 const api: Row[] = [
-  ['Api2', add('Api2', 'AWS::ApiGatewayV2::Api', { ProtocolType: 'HTTP' }), 'only Api is served'],
   ['Stage', { AutoDeploy: undefined }, 'it has no AutoDeploy, and only true is supported'],
   ['GetOrder', { Target: 'elsewhere' }, 'its Target elsewhere is not an integration of the template'],
   ['GetOrder', { AuthorizerId: 'elsewhere' }, 'its AuthorizerId is not an authorizer of the template'],
-  ['ShopIntegration', { IntegrationUri: 'elsewhere' }, 'the template has no function, version or alias elsewhere'],
-  ['ShopIntegration', remove('ShopPermission'), noPermission],
-  ['ShopIntegration', set('ShopPermission', { FunctionName: { Ref: 'Shop' } }), noPermission],
-  ['ShopIntegration', set('ShopPermission', { Principal: 'events.amazonaws.com' }), noPermission],
-  ['ShopIntegration', set('ShopPermission', { Action: 'lambda:GetFunction' }), noPermission],
-  ['GuardAuthorizer', { AuthorizerResultTtlInSeconds: undefined }, 'its AuthorizerResultTtlInSeconds undefined is'],
+  ['ShopIntegration', { IntegrationUri: 'a' }, 'the template has no function, version or alias a.\n'],
   ['GuardAuthorizer', { AuthorizerPayloadFormatVersion: '1.0' }, 'its EnableSimpleResponses needs '],
   [
     'GuardAuthorizer',
     { AuthorizerResultTtlInSeconds: 1, IdentitySource: [] },
     'its AuthorizerResultTtlInSeconds needs an IdentitySource',
   ],
-  ...(
-    [
-      [{ JwtConfiguration: undefined }, 'its JwtConfiguration is not an object'],
-      [jwtOf(pool), `its JwtConfiguration.Issuer ${unknownPool}: pass \`jwt: `],
-      [jwtOf(literal, pool), `its JwtConfiguration.Audience ${unknownPool}: pass \`jwt: `],
-      [jwtOf('http://127.0.0.1'), 'its JwtConfiguration.Issuer "http://127.0.0.1" is not known here: pass `jwt: '],
-      [{ ...jwtOf(literal), IdentitySource: [] }, 'it needs exactly one IdentitySource'],
-      [
-        { ...jwtOf(literal), IdentitySource: ['$request.header.A', '$request.header.B'] },
-        'it needs exactly one IdentitySource',
-      ],
-      [{ ...jwtOf(literal), IdentitySource: ['$context.routeKey'] }, 'it needs exactly one IdentitySource'],
-    ] as const
-  ).map(([properties, reason]): Row => {
-    const jwt = { AuthorizerType: 'JWT', IdentitySource: ['$request.header.Authorization'], ...properties };
-    return ['GuardAuthorizer', jwt, reason];
-  }),
-  ['GuardAuthorizer', { IdentitySource: ['$context.a'] }, 'its IdentitySource "$context.a" is not supported'],
-  ['Api', { CorsConfiguration: credentialsForAll }, 'its CorsConfiguration allows credentials and every origin (*)'],
+  ['GuardAuthorizer', { AuthorizerType: 'JWT' }, 'its JwtConfiguration is not an object'],
+  ['GuardAuthorizer', jwtAuthorizer(literal, [{ Ref: 'Pool' }]), `${audienceOfPool}: pass \`jwt: `],
+  [
+    'GuardAuthorizer',
+    jwtAuthorizer('http://127.0.0.1', []),
+    'its JwtConfiguration.Issuer "http://127.0.0.1" is not known here: pass `jwt: ',
+  ],
+  ...[sources(), sources('$request.header.A', '$request.header.B'), sources('$context.routeKey')].map(
+    (jwt): Row => ['GuardAuthorizer', jwt, 'it needs exactly one IdentitySource'],
+  ),
+  [
+    'Api',
+    { CorsConfiguration: { AllowCredentials: true, AllowOrigins: ['https://shop.example', '*'] } },
+    'its CorsConfiguration allows credentials and every origin (*)',
+  ],
   ['Api', { CorsConfiguration: { AllowOrigins: [7] } }, 'its CorsConfiguration.AllowOrigins is not a list of strings'],
+  [
+    'Api',
+    { CorsConfiguration: { AllowOrigins: [{ Ref: 'Alarms' }] } },
+    'its CorsConfiguration.AllowOrigins refers to Alarms (AWS::SNS::Topic), which is unknown here.\n',
+  ],
+  ['Items', { Replicas: [{ ResourcePolicy: {} }] }, 'its Replicas.0.ResourcePolicy is not supported'],
+  ['Orders', { GlobalSecondaryIndexes: [7] }, 'its GlobalSecondaryIndexes.0 is not an object'],
 ];
 
 const statement = (fields: object) => ({
-  PolicyDocument: { Statement: [{ Effect: 'Allow', Action: '*', Resource: '*', ...fields }] },
+  PolicyDocument: policy({ Effect: 'Allow', Action: '*', Resource: '*', ...fields }),
 });
 const inStatement = 'PolicyDocument.Statement.0';
-const lambda = 'lambda.amazonaws.com';
-const trusted = (Effect: string, Action = 'sts:AssumeRole', Principal: unknown = { Service: lambda }) => ({
+const lambdaService = { Service: 'lambda.amazonaws.com' };
+const trusted = (Effect: string, Action = 'sts:AssumeRole', Principal: object | string = lambdaService) => ({
   Effect,
   Action,
   Principal,
 });
 const onlyIf = { Condition: { StringEquals: { 'aws:SourceAccount': '123456789012' } } };
-const trust = (...Statement: object[]) => ({ AssumeRolePolicyDocument: { Statement } });
+const trust = (...statements: object[]) => ({ AssumeRolePolicyDocument: policy(...statements) });
 
 const roles: Row[] = [
-  ['ShopPolicy', statement({ Condition: {} }), `its ${inStatement}.Condition is not supported`],
   ['ShopPolicy', statement({ Action: undefined, NotAction: 's3:*' }), `its ${inStatement}.NotAction is not supported`],
   ['ShopPolicy', statement({ Effect: 'Perhaps' }), `its ${inStatement}.Effect is neither Allow nor Deny`],
   ['ShopPolicy', statement({ Resource: { Ref: 'Logs' } }), `its ${inStatement}.Resource refers to Logs`],
@@ -261,71 +218,265 @@ const roles: Row[] = [
     const change = trust(trusted('Allow'), { Effect: 'Deny', [field]: {} });
     return ['ShopRole', change, `its AssumeRolePolicyDocument.Statement.1.${field} is not supported`];
   }),
-  ['Shop', { VpcConfig: {} }, 'its VpcConfig is not supported: this machine is not in that network'],
 ];
 
-const secondAlias = { FunctionName: 'Shop', FunctionVersion: '1', Name: 'live' };
-const secondRoute = { ApiId: 'Api', RouteKey: 'GET /orders/{number}', Target: 'integrations/ShopIntegration' };
+const alias = { FunctionName: 'Shop', FunctionVersion: '1', Name: 'live' };
+const routeLikeGetOrder = { ApiId: 'Api', RouteKey: 'GET /orders/{number}', Target: 'integrations/ShopIntegration' };
 
-test.each<[logicalId: string, properties: object, message: string]>([
-  [
-    'GetOrder',
-    { AuthorizationType: 'AWS_IAM' },
-    'its AuthorizationType is "AWS_IAM", and only "CUSTOM" or "JWT" is supported.',
-  ],
-  [
-    'ShopIntegration',
-    { PayloadFormatVersion: '1.0' },
-    'its PayloadFormatVersion is "1.0", and only "2.0" is supported.',
-  ],
-  ['ShopIntegration', { IntegrationUri: 'elsewhere' }, 'the template has no function, version or alias elsewhere.'],
-  [
-    'Api',
-    { CorsConfiguration: { AllowOrigins: [{ Ref: 'Alarms' }] } },
-    'its CorsConfiguration.AllowOrigins refers to Alarms (AWS::SNS::Topic), which is unknown here.',
-  ],
-])(
-  'readTemplate does not tell people to change an app that is right for AWS: %s with %j',
-  (logicalId, properties, message) => {
-    const [line] = messageAfter(set(logicalId, properties)).split('\n');
-    expect(line?.endsWith(message), line).toBe(true);
-  },
-);
-
-const names: Row[] = [
-  ['Second', add('Second', 'AWS::ApiGatewayV2::Route', secondRoute), 'GetOrder has the same route, GET /orders/{}'],
-  ['Guard', set('Shop', { FunctionName: 'the-guard' }), 'Shop has the same function name, the-guard'],
-  ['Second', add('Second', 'AWS::Lambda::Alias', secondAlias), 'ShopLive has the same ARN, arn:aws:lambda:'],
-  ['Items', set('Orders', { TableName: 'items' }), 'Orders has the same table name, items'],
-  ...['T1', 'a/b', 'x'.repeat(256)].map(
-    (TableName): Row => ['Orders', { TableName }, `its TableName "${TableName}" is not supported`],
+/** The properties are a whole resource. */
+const wholeResources: Row[] = [
+  ['Second', { ...resource('AWS::DynamoDB::Table', key), DependOn: 'Items' }, 'its attribute DependOn is unknown'],
+  ...['Unclear', 'Malformed', 'Unknown'].map(
+    (Condition): Row => ['Second', { ...resource('AWS::DynamoDB::Table', key), Condition }, 'its Condition '],
   ),
+  ['Second', resource('AWS::ApiGatewayV2::Api', { ProtocolType: 'HTTP' }), 'only Api is served'],
+  ['Second', resource('AWS::ApiGatewayV2::Route', routeLikeGetOrder), 'GetOrder has the same route, GET /orders/{}'],
+  ['Second', resource('AWS::Lambda::Alias', alias), 'ShopLive has the same ARN, arn:aws:lambda:'],
 ];
 
-test.each([attributes, fixed, unsupported, nested, values, functions, api, roles, names].flat())(
-  'readTemplate refuses %s with %j: %s',
-  (logicalId, change, reason) => {
-    const changed = ordersTemplate(typeof change === 'function' ? (change as Change) : set(logicalId, change));
-    const type = changed.Resources[logicalId]?.Type;
-    const lines = messageOf(changed).split('\n');
-    expect(lines[0]).toContain(`${logicalId} (${type}) cannot be served here: ${reason}`);
-    // A line for each refusal, but none for what merely needs what is refused.
-    expect(lines.slice(1).filter((line) => line.includes('(') && !line.startsWith('The template'))).toEqual([]);
-  },
-);
+const noPermission = `API Gateway has no permission to invoke ${functionArn(account, 'Shop')}:live`;
+
+/** The changes are in other resources than the one that is refused. */
+const elsewhere: [logicalId: string, changes: Changes, reason: string][] = [
+  ['ShopIntegration', { ShopPermission: undefined }, noPermission],
+  ['ShopIntegration', { ShopPermission: { FunctionName: { Ref: 'Shop' } } }, noPermission],
+  ['ShopIntegration', { ShopPermission: { Principal: 'events.amazonaws.com' } }, noPermission],
+  ['ShopIntegration', { ShopPermission: { Action: 'lambda:GetFunction' } }, noPermission],
+  ['Guard', { Shop: { FunctionName: 'the-guard' } }, 'Shop has the same function name, the-guard'],
+  ['Items', { Orders: { TableName: 'items' } }, 'Orders has the same table name, items'],
+];
+
+const expectRefusal = (logicalId: string, changes: Changes, reason: string): void => {
+  const changed = ordersTemplate(changes);
+  const expected = `${logicalId} (${changed.Resources[logicalId]?.Type}) cannot be served here: ${reason}`;
+  const message = messageOf(changed);
+  expect(message.slice(0, expected.length)).toBe(expected);
+  // A line for each refusal, but none for what merely needs what is refused.
+  const others = message.split('\n').slice(1);
+  expect(others.filter((line) => line.includes('(') && !line.startsWith('The template'))).toEqual([]);
+};
+
+test.each([
+  ...[fixed, unsupported, functions, api, roles, wholeResources]
+    .flat()
+    .map(([id, ...row]) => [id, { [id]: row[0] }, row[1]] as const),
+  ...elsewhere,
+])('readTemplate refuses %s after the changes %j: %s', expectRefusal);
 
 test.each<[what: string, template: Template, message: string]>([
   ['no API', { Resources: {} }, 'The template has no AWS::ApiGatewayV2::Api that can be served.'],
-  ['no stage', ordersTemplate(remove('Stage')), 'The template has no AWS::ApiGatewayV2::Stage that can be served.'],
+  [
+    'no stage',
+    ordersTemplate({ Stage: undefined }),
+    'The template has no AWS::ApiGatewayV2::Stage that can be served.',
+  ],
   ['a Transform', { ...ordersTemplate(), Transform: 'Serverless' }, 'The template has the Transform "Serverless"'],
 ])('readTemplate refuses a template with %s', (_, template, message) => {
   expect(messageOf(template)).toContain(message);
 });
 
 test('readTemplate names several unknown types and properties at once, a line each, and then the option leaveOut', () => {
-  const message = messageAfter(
-    add('Queue', 'AWS::SQS::Queue'),
-    set('Shop', { FileSystemConfigs: [], ImageConfig: {} }),
-  );
+  const message = messageAfter({
+    Queue: resource('AWS::SQS::Queue'),
+    Shop: { FileSystemConfigs: [], ImageConfig: {} },
+  });
   expect(message.split('\n').map((line) => line.split(' (')[0])).toEqual(['Shop', 'Shop', 'Queue', leaveOutAdvice]);
+});
+
+const { id, region } = account;
+
+test.each<[value: unknown, reason: string, madeUp?: string]>([
+  [
+    { Ref: 'Alarms' },
+    'refers to Alarms (AWS::SNS::Topic), which is unknown here. Set the variable with the option',
+    `arn:aws:sns:${region}:${id}:Alarms`,
+  ],
+  [
+    { 'Fn::Sub': 'to ${Pool.Arn}' },
+    'refers to Arn of Pool (AWS::Cognito::UserPool), which is',
+    `to arn:aws:cognito:${region}:${id}:Pool`,
+  ],
+  [
+    { 'Fn::GetAtt': ['Orders', 'StreamArn'] },
+    'refers to StreamArn of Orders (AWS::DynamoDB::Table), which is',
+    `arn:aws:dynamodb:${region}:${id}:Orders`,
+  ],
+  [{ Ref: 'Api' }, 'refers to Api (AWS::ApiGatewayV2::Api), which is unknown here', 'Api'],
+  [{ Ref: 'AWS::StackId' }, 'refers to AWS::StackId, which is unknown here', 'AWS::StackId'],
+  [{ Ref: 'constructor' }, 'refers to constructor, which is unknown here', 'constructor'],
+  [{ Ref: 'NoDefault' }, 'refers to the parameter NoDefault, which has no default value', 'NoDefault'],
+  [{ Ref: 'FromSsm' }, 'refers to the parameter FromSsm, which has no default value', 'FromSsm'],
+  [
+    { 'Fn::Join': ['', ['to ', { 'Fn::ImportValue': 'a' }]] },
+    'imports a, which no stack of the same folder exports',
+    'to a',
+  ],
+  [{ 'Fn::Base64': 'a' }, 'uses Fn::Base64', 'Fn::Base64'],
+  [
+    { 'Fn::Join': [':', ['{{resolve', 'ssm', 'key}}']] },
+    'has a dynamic reference ({{resolve:...}})',
+    'resolve:ssm:key',
+  ],
+  [{ Ref: ['a'] }, 'has a malformed Ref.'],
+  [{ 'Fn::GetAtt': [['a']] }, 'has a malformed Fn::GetAtt'],
+  [{ 'Fn::Join': ['', 'text'] }, 'has a malformed Fn::Join'],
+  [{ 'Fn::Select': [3, ['a']] }, 'has a malformed Fn::Select'],
+  [{ 'Fn::Split': ['-', ['a']] }, 'has a malformed Fn::Split'],
+  [{ 'Fn::Sub': [['a']] }, 'has a malformed Fn::Sub'],
+  [{ 'Fn::FindInMap': ['Sizes', 'small', 'height'] }, 'has a malformed Fn::FindInMap'],
+])('readTemplate refuses the variable %j: it %s; with leaveOut, its value is %s', (value, reason, madeUp) => {
+  const changes = { Shop: variable(value) };
+  expectRefusal('Shop', changes, `its Environment.Variables.NAME ${reason}`);
+  const { functions, leftOut } = leavingOut(changes);
+  if (madeUp === undefined) return expect(functions.map(({ name }) => name)).toEqual(['the-guard']);
+  expect(functions[0]?.environment).toEqual({ NAME: madeUp });
+  expect(leftOut).toEqual([
+    {
+      resource: 'Environment.Variables.NAME of Shop (AWS::Lambda::Function)',
+      reason: expect.stringMatching(/^it (refers to|uses|has|imports) .*, so its value is made up$/),
+    },
+  ]);
+});
+
+test.each<[id: string, properties: object, part: string, reason: string]>([
+  ['Shop', { VpcConfig: {} }, 'VpcConfig', 'this machine is not in that network'],
+  ['Shop', { Layers: ['arn:theirs', { Ref: 'ShopLayer' }] }, 'layer arn:theirs', 'its files are not on this machine'],
+  ['Shop', { Role: 'arn:aws:iam::1:role/theirs' }, 'Role arn:aws:iam::1:role/theirs', 'its policies are not'],
+  ['ShopRole', { ManagedPolicyArns: ['arn:theirs'] }, 'managed policy arn:theirs', 'it is unknown here'],
+  ['ShopRole', { PermissionsBoundary: 'arn:theirs' }, 'PermissionsBoundary arn:theirs', 'it is unknown here'],
+])('readTemplate refuses %s with %j; with leaveOut, %s has no effect: %s', (id, properties, part, reason) => {
+  const changes = { [id]: properties };
+  expectRefusal(id, changes, `its ${part} is not supported: ${reason}`);
+  const { functions, leftOut, api } = leavingOut(changes);
+  expect(functions.map(({ name }) => name)).toEqual(['Shop', 'the-guard']);
+  expect(api).toEqual(leavingOut().api);
+  const resource = expect.stringContaining(`${part} of ${id} (`);
+  expect(leftOut).toEqual([{ resource, reason: expect.stringContaining(reason) }]);
+});
+
+describe('with leaveOut, readTemplate', () => {
+  const queue = { resource: 'Jobs (AWS::SQS::Queue)', reason: unknownType[0] };
+  /** A function that no route invokes, and its alias. */
+  const worker = (properties: object = {}, roleProperties: object = {}): Changes => ({
+    Worker: lambda(assetHash('c'), 'WorkerRole', properties),
+    WorkerLive: resource('AWS::Lambda::Alias', {
+      ...alias,
+      FunctionName: { Ref: 'Worker' },
+      FunctionVersion: '$LATEST',
+    }),
+    WorkerRole: role(roleProperties),
+  });
+
+  test('leaves out a queue and its event source, and reads the consumer and all else', () => {
+    const mayReceive = policy({ Effect: 'Allow', Action: 'sqs:ReceiveMessage', Resource: arnOf('Jobs') });
+    const { functions, leftOut, ...others } = leavingOut({
+      Jobs: resource('AWS::SQS::Queue'),
+      JobsPolicy: resource('AWS::SQS::QueuePolicy', { Queues: [{ Ref: 'Jobs' }] }),
+      ...worker({}, { Policies: [{ PolicyName: 'Own', PolicyDocument: mayReceive }] }),
+      Source: resource('AWS::Lambda::EventSourceMapping', { FunctionName: { Ref: 'Worker' } }),
+    });
+    expect(functions.map(({ name }) => name)).toEqual(['Shop', 'the-guard', 'Worker']);
+    const { functions: _, leftOut: nothing, ...same } = leavingOut();
+    expect(others).toEqual(same);
+    expect(nothing).toEqual([]);
+    expect(leftOut).toEqual([
+      queue,
+      { ...queue, resource: 'JobsPolicy (AWS::SQS::QueuePolicy)' },
+      { resource: 'Source (AWS::Lambda::EventSourceMapping)', reason: onlyFromApi },
+    ]);
+  });
+
+  const queueUrl = `https://sqs.${region}.amazonaws.com/${id}`;
+  const topic = `arn:aws:sns:${region}:${id}`;
+  test.each<[type: string, properties: object, values: Record<string, string>, isKnown: boolean]>([
+    ['Events::EventBus', { Name: 'news' }, { Ref: 'news', Arn: `arn:aws:events:${region}:${id}:event-bus/news` }, true],
+    ['S3::Bucket', { BucketName: 'news' }, { Ref: 'news', Arn: 'arn:aws:s3:::news' }, true],
+    ['S3::Bucket', { BucketName: 'news' }, { DomainName: 'news' }, false],
+    ['SecretsManager::Secret', { Name: 'a' }, { Ref: `arn:aws:secretsmanager:${region}:${id}:secret:Other` }, false],
+    ['SNS::Topic', { TopicName: { 'Fn::Sub': 'to-${Orders}' } }, { Ref: `${topic}:to-Orders` }, true],
+    ['SQS::Queue', { QueueName: 'a.fifo' }, { QueueUrl: `${queueUrl}/a.fifo` }, true],
+    ['SQS::Queue', {}, { Ref: `${queueUrl}/Other`, QueueUrl: `${queueUrl}/Other`, QueueName: 'Other' }, false],
+    ['SSM::Parameter', { Name: '/shop/name' }, { Ref: '/shop/name' }, true],
+    [
+      'StepFunctions::StateMachine',
+      { StateMachineName: 'pay' },
+      { Ref: `arn:aws:states:${region}:${id}:stateMachine:pay` },
+      true,
+    ],
+    ['Cognito::UserPool', {}, { Ref: `${region}_Other` }, false],
+  ])(
+    'for a resource of the type AWS::%s with the properties %j has the values %j; are they known? %j',
+    (type, properties, values, isKnown) => {
+      const references = Object.keys(values).map((name) =>
+        name === 'Ref' ? { Ref: 'Other' } : { 'Fn::GetAtt': ['Other', name] },
+      );
+      const Other = resource(`AWS::${type}`, properties);
+      const { functions, leftOut } = leavingOut({ Other, Shop: { Environment: { Variables: { ...references } } } });
+      expect(functions[0]?.environment).toEqual({ ...Object.values(values) });
+      const madeUp = leftOut.filter(({ resource }) => resource.startsWith('Environment'));
+      expect(madeUp).toHaveLength(isKnown ? 0 : references.length);
+    },
+  );
+
+  test('gives a function with a role from elsewhere no permissions', () => {
+    const { functions } = leavingOut({ Shop: { Role: 'arn:aws:iam::1:role/path/theirs' } });
+    expect(functions[0]).toMatchObject({ role: [], roleName: 'theirs' });
+  });
+
+  const getOrder = ['GET /orders/{id}'];
+  const withoutShop = [[...getOrder, 'ANY /{proxy+}'], ['the-guard']] as const;
+  const withoutGuard = [getOrder, ['Shop']] as const;
+  const withoutIntegration = [withoutShop[0], ['Shop', 'the-guard']] as const;
+  const withoutRoute = [getOrder, withoutIntegration[1]] as const;
+  type Left = readonly [routes: readonly string[], functions: readonly string[]];
+
+  test.each<[id: string, properties: object, reason: string, left: Left]>([
+    ['Shop', { Runtime: 'python3.13' }, 'its Runtime "python3.13" is not supported', withoutShop],
+    ['ShopRole', { AssumeRolePolicyDocument: {} }, 'its AssumeRolePolicyDocument does not let', withoutShop],
+    ['ShopPolicy', statement({ Condition: {} }), `its ${inStatement}.Condition is not supported`, withoutShop],
+    ['Guard', { Runtime: 'python3.13' }, 'its Runtime "python3.13" is not supported', withoutGuard],
+    // The variables of Shop refer to the first table, and its policies to both.
+    ['Orders', { ResourcePolicy: {} }, 'its ResourcePolicy is not supported', withoutShop],
+    ['Items', { KeySchema: 'id' }, 'its KeySchema is not a list', withoutShop],
+    ['GuardAuthorizer', jwtAuthorizer({ Ref: 'Pool' }, []), 'its JwtConfiguration.Issuer refers to Pool', withoutRoute],
+    ['ShopIntegration', { IntegrationType: 'HTTP_PROXY' }, 'its IntegrationType is "HTTP_PROXY"', withoutIntegration],
+    ['ShopLive', { RoutingConfig: {} }, 'its RoutingConfig is not supported', withoutIntegration],
+    ['GetOrder', { Unknown: 1 }, 'its Unknown is not supported', withoutRoute],
+  ])('leaves out the routes that need %s with %j, and says why', (id, properties, reason, [routeKeys, functions]) => {
+    const changes = { [id]: properties };
+    expectRefusal(id, changes, reason);
+    const { api, leftOut, ...others } = leavingOut(changes);
+    const left = api.routes.filter((route) => route.leftOut !== undefined);
+    const why = new RegExp(`^${id} \\(AWS::\\w+::\\w+\\) cannot be served here: `);
+    expect(left).toEqual(routeKeys.map((routeKey) => ({ routeKey, leftOut: expect.stringMatching(why) })));
+    expect(left.map((route) => route.leftOut)).toEqual(routeKeys.map(() => expect.stringContaining(reason)));
+    expect(others.functions.map(({ name }) => name)).toEqual(functions);
+    expect(leftOut[0]?.reason).toContain(reason);
+    expect(leftOut.map(({ resource }) => resource.split(' ')[0])).toEqual(expect.arrayContaining([id, 'GetOrder']));
+  });
+
+  test('leaves out a function that no route needs and that cannot run here', () => {
+    const { functions, leftOut } = leavingOut(worker({ Runtime: 'python3.13' }));
+    expect(functions.map(({ name }) => name)).toEqual(['Shop', 'the-guard']);
+    const reason = expect.stringContaining('its Runtime "python3.13" is not supported');
+    expect(leftOut).toEqual([{ resource: 'Worker (AWS::Lambda::Function)', reason }]);
+  });
+
+  test('leaves out a second API with its parts', () => {
+    const ofOther = { ApiId: { Ref: 'Other' } };
+    const { api, leftOut } = leavingOut({
+      Other: resource('AWS::ApiGatewayV2::Api', { ProtocolType: 'WEBSOCKET' }),
+      OtherRoute: resource('AWS::ApiGatewayV2::Route', { ...ofOther, RouteKey: '$connect' }),
+      OtherStage: resource('AWS::ApiGatewayV2::Stage', { ...ofOther, StageName: 'v1' }),
+    });
+    expect(api).toEqual(leavingOut().api);
+    expect(leftOut.map(({ resource }) => resource.split(' ')[0])).toEqual(['Other', 'OtherRoute', 'OtherStage']);
+  });
+
+  test.each([
+    ['Stage', { StageVariables: {} }, 'its StageVariables is not supported'],
+    ['Api', { ProtocolType: 'WEBSOCKET' }, 'The template has no AWS::ApiGatewayV2::Api that can be served.'],
+  ])('refuses %s with %j, without which nothing is left', (id, properties, reason) => {
+    expect(() => leavingOut({ [id]: properties })).toThrow(reason);
+  });
 });

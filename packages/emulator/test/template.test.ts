@@ -1,16 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import { functionArn, type JwtIssuer, tableArn } from '../served-stack.ts';
+import type { Deployment, OtherStack } from '../template/cloud-assembly.ts';
 import { typesWithoutEffect } from '../template/other-types.ts';
-import { type ReadOptions, readTemplate } from '../template/read-template.ts';
+import { type ReadOptions, readTemplate, type Template } from '../template/read-template.ts';
 import { served } from '../template/resource-types.ts';
 import { namesIn } from '../template/template.ts';
-import { assetHash, type ChangedResource, ordersTemplate } from './kit/orders-template.ts';
 import {
   account,
   arnOf,
+  assetHash,
+  type Changes,
   hash,
+  jwtAuthorizer,
   key,
+  lambda,
   number,
+  ordersTemplate,
   permission,
   policy,
   range,
@@ -19,16 +24,13 @@ import {
   route,
   stage,
   text,
-} from './kit/template-parts.ts';
+} from './kit/templates.ts';
 
-const read = (change?: (resources: Record<string, ChangedResource>) => void) =>
-  readTemplate(ordersTemplate(change), '/assets', { account });
+const read = (changes?: Changes, options: ReadOptions & Deployment = {}) =>
+  readTemplate(ordersTemplate(changes), '/assets', { account, ...options });
 
-/** Reads the template with other properties of one of its resources. */
-const readWith = (logicalId: string, properties: object) =>
-  read((resources) => Object.assign(resources[logicalId]?.Properties ?? {}, properties));
+const withVariables = (Variables: Record<string, unknown>) => ({ Shop: { Environment: { Variables } } });
 
-const version = { Ref: 'ShopVersion' };
 const shop = { functionName: 'Shop', arn: `${functionArn(account, 'Shop')}:live`, version: '1' };
 
 describe('readTemplate', () => {
@@ -96,8 +98,7 @@ describe('readTemplate', () => {
     [{ LogFormat: 'JSON' }, 'INFO'],
     [{ LogFormat: 'JSON', ApplicationLogLevel: 'DEBUG' }, 'DEBUG'],
   ])('reads the LoggingConfig %j as the log level %s', (logging, level) => {
-    const { functions } = readWith('Shop', { LoggingConfig: logging });
-    expect(functions[0]?.logLevel).toBe(level);
+    expect(read({ Shop: { LoggingConfig: logging } }).functions[0]?.logLevel).toBe(level);
   });
 
   test("reads the statements about DynamoDB in all policies of a function's role", () => {
@@ -114,9 +115,9 @@ describe('readTemplate', () => {
 
   test.each(['*', '*:*', 'DynamoDB:GetItem'])('reads a statement that allows the action %s', (action) => {
     const Statement = { Effect: 'Allow', Action: ['s3:GetObject', action], Resource: '*' };
-    const { functions } = readWith('ShopPolicy', { PolicyDocument: { Statement } });
-    const actions = ['s3:GetObject', action];
-    expect(functions[0]?.role).toContainEqual({ effect: 'Allow', actions, resources: ['*'] });
+    const { functions } = read({ ShopPolicy: { PolicyDocument: { Statement } } });
+    const expected = { effect: 'Allow', actions: Statement.Action, resources: ['*'] };
+    expect(functions[0]?.role).toContainEqual(expected);
   });
 
   test.each([
@@ -124,7 +125,7 @@ describe('readTemplate', () => {
     [{ Ref: 'ReadItems' }, ['dynamodb:GetItem'], [tableArn(account, 'items')]],
     ['arn:aws:iam::aws:policy/AWSXRayDaemonWriteAccess'],
   ])('reads the permissions boundary %j, and that it allows %j on %j', (PermissionsBoundary, actions?, resources?) => {
-    const { functions } = readWith('ShopRole', { PermissionsBoundary });
+    const { functions } = read({ ShopRole: { PermissionsBoundary } });
     expect(functions[0]?.boundary).toEqual(actions ? [{ effect: 'Allow', actions, resources }] : []);
     expect(functions[1]).not.toHaveProperty('boundary');
   });
@@ -133,9 +134,7 @@ describe('readTemplate', () => {
     ['Always', true],
     ['Never', false],
   ])('reads a table with the condition %s: whether it exists is %s', (Condition, exists) => {
-    const { tables } = read((resources) => {
-      resources['More'] = { ...resource('AWS::DynamoDB::Table'), Condition };
-    });
+    const { tables } = read({ More: { ...resource('AWS::DynamoDB::Table'), Condition } });
     expect(tables.some(({ TableName }) => TableName === 'More')).toBe(exists);
   });
 
@@ -147,45 +146,30 @@ describe('readTemplate', () => {
       nameOnAws: 'Data',
     };
   };
-  const importing = ordersTemplate(({ Shop }) => {
-    Object.assign(Shop?.Properties ?? {}, {
-      Environment: { Variables: { TABLE: { 'Fn::ImportValue': 'Data:Table' }, STACK: { Ref: 'AWS::StackName' } } },
-    });
-  });
+  const importing = withVariables({ TABLE: { 'Fn::ImportValue': 'Data:Table' }, STACK: { Ref: 'AWS::StackName' } });
 
   test('reads what another stack exports, and the tables of that stack, and the name of its stack', () => {
-    const deployment = { account, nameOnAws: 'Shop-1', others: [exporting({ Ref: 'Table' })] };
-    const { functions, tables } = readTemplate(importing, '/assets', deployment);
+    const { functions, tables } = read(importing, { nameOnAws: 'Shop-1', others: [exporting({ Ref: 'Table' })] });
     expect(functions[0]?.environment).toEqual({ TABLE: 'Data-Table', STACK: 'Shop-1' });
     expect(tables.map(({ TableName }) => TableName)).toEqual(expect.arrayContaining(['Orders', 'items', 'Data-Table']));
   });
 
   test.each([
-    [
-      { Ref: 'Table' },
-      { ResourcePolicy: {} },
-      'Table (AWS::DynamoDB::Table) cannot be served here: its ResourcePolicy',
-    ],
-    [
-      arnOf('Key'),
-      {},
-      'Shop (AWS::Lambda::Function) cannot be served here: its Environment.Variables.TABLE refers to Arn of Key',
-    ],
+    [{ Ref: 'Table' }, { ResourcePolicy: {} }, 'Table (AWS::DynamoDB::Table) cannot be served here: its Resource'],
+    [arnOf('Key'), {}, 'Shop (AWS::Lambda::Function) cannot be served here: its Environment.Variables.TABLE refers'],
   ])('refuses a stack that imports %j if the properties of the table are %j', (value, properties, message) => {
     const others = [exporting(value, properties)];
-    expect(() => readTemplate(importing, '/assets', { account, nameOnAws: 'Shop-1', others })).toThrow(message);
+    expect(() => read(importing, { nameOnAws: 'Shop-1', others })).toThrow(message);
   });
 
   describe('a route to a function of another stack', () => {
-    const codeStack = (properties: object = {}, logicalId = 'Hello') => {
-      const hello = resource('AWS::Lambda::Function', {
-        Code: { S3Key: `${assetHash('d')}.zip` },
-        Handler: 'index.handler',
-        Role: arnOf('HelloRole'),
-        Runtime: 'nodejs24.x',
-        ...properties,
-      });
-      const Resources = { [logicalId]: hello, HelloRole: role({}) };
+    /** A stack with a function, named Hello if its logical id is. */
+    const codeStack = (properties: object = {}, logicalId = 'Hello', others: Changes = {}) => {
+      const Resources = {
+        [logicalId]: lambda(assetHash('d'), 'HelloRole', properties),
+        HelloRole: role({}),
+        ...(others as Template['Resources']),
+      };
       const Outputs = {
         Hello: { Value: arnOf(logicalId), Export: { Name: 'Code:Hello' } },
         Role: { Value: { Ref: 'HelloRole' }, Export: { Name: 'Code:Role' } },
@@ -193,22 +177,18 @@ describe('readTemplate', () => {
       return { template: { Resources, Outputs }, account, nameOnAws: 'Code' };
     };
     const hello = { 'Fn::ImportValue': 'Code:Hello' };
-    const routed = ordersTemplate(({ ShopIntegration, ShopPermission }) => {
-      Object.assign(ShopIntegration?.Properties ?? {}, { IntegrationUri: hello });
-      Object.assign(ShopPermission?.Properties ?? {}, { FunctionName: hello });
-    });
-    const read = (other: ReturnType<typeof codeStack>, options: ReadOptions = {}, template = routed) =>
-      readTemplate(template, '/assets', { account, others: [other], ...options });
+    const routed = { ShopIntegration: { IntegrationUri: hello }, ShopPermission: { FunctionName: hello } };
+    const readWith = (other: OtherStack, options: ReadOptions = {}, changes: Changes = {}) =>
+      read({ ...routed, ...changes }, { others: [other], ...options });
+    const namesOf = ({ functions }: ReturnType<typeof read>) => functions.map(({ name }) => name);
     const target = { functionName: 'Code-Hello', arn: functionArn(account, 'Code-Hello'), version: '$LATEST' };
 
     test('invokes that function, which has its code, its variables, and what any stack allows to its role', () => {
-      const template = structuredClone(routed);
-      const statement = { Effect: 'Allow', Action: 'dynamodb:GetItem', Resource: '*' };
-      template.Resources['More'] = resource('AWS::IAM::Policy', {
-        PolicyDocument: policy(statement),
+      const More = resource('AWS::IAM::Policy', {
+        PolicyDocument: policy({ Effect: 'Allow', Action: 'dynamodb:GetItem', Resource: '*' }),
         Roles: [{ 'Fn::ImportValue': 'Code:Role' }],
       });
-      const { api, functions } = read(codeStack(), { environment: { 'Code-Hello': { NAME: 'Ann' } } }, template);
+      const { api, functions } = readWith(codeStack(), { environment: { 'Code-Hello': { NAME: 'Ann' } } }, { More });
       expect(api.routes[0]).toMatchObject({ target });
       expect(functions.at(-1)).toMatchObject({
         name: 'Code-Hello',
@@ -220,54 +200,40 @@ describe('readTemplate', () => {
     });
 
     test('needs a permission in either stack', () => {
-      const { ShopPermission: _, ...others } = routed.Resources;
-      const withoutPermission = { ...routed, Resources: others };
-      expect(() => read(codeStack(), {}, withoutPermission)).toThrow('API Gateway has no permission to invoke');
-      const permitted = codeStack();
-      Object.assign(permitted.template.Resources, { Permission: permission(arnOf('Hello')) });
-      expect(read(permitted, {}, withoutPermission).api.routes[0]).toMatchObject({ target });
+      const noPermission = { ShopPermission: undefined };
+      expect(() => readWith(codeStack(), {}, noPermission)).toThrow('API Gateway has no permission to invoke');
+      const permitted = codeStack({}, 'Hello', { Permission: permission(arnOf('Hello')) });
+      expect(readWith(permitted, {}, noPermission).api.routes[0]).toMatchObject({ target });
     });
 
-    test('is served if both stacks have a function of the same logical id', () => {
-      const { functions } = read(codeStack({}, 'Shop'));
-      expect(functions.map(({ name }) => name)).toEqual(['Shop', 'the-guard', 'Code-Shop']);
-    });
-
-    test('is served whatever else is in that stack', () => {
-      const other = codeStack();
-      Object.assign(other.template.Resources, {
-        Unused: resource('AWS::Lambda::Function', { Runtime: 'python3.13' }),
-        Jobs: resource('AWS::SQS::Queue'),
-      });
-      expect(read(other).functions.map(({ name }) => name)).toEqual(['Shop', 'the-guard', 'Code-Hello']);
+    test('is served if both stacks have a function of the same logical id, and whatever else is in that stack', () => {
+      const Unused = resource('AWS::Lambda::Function', { Runtime: 'python3.13' });
+      const other = codeStack({}, 'Shop', { Unused, Jobs: resource('AWS::SQS::Queue') });
+      expect(namesOf(readWith(other))).toEqual(['Shop', 'the-guard', 'Code-Shop']);
     });
 
     test('is refused or left out if that function cannot run here', () => {
       const python = codeStack({ Runtime: 'python3.13' });
       const reason = 'Hello (AWS::Lambda::Function) cannot be served here: its Runtime "python3.13" is not supported';
-      expect(() => read(python)).toThrow(reason);
-      const { api, functions } = read(python, { leaveOut: true });
-      expect(api.routes[0]?.leftOut).toContain(reason);
-      expect(functions.map(({ name }) => name)).toEqual(['Shop', 'the-guard']);
+      expect(() => readWith(python)).toThrow(reason);
+      const left = readWith(python, { leaveOut: true });
+      expect(left.api.routes[0]?.leftOut).toContain(reason);
+      expect(namesOf(left)).toEqual(['Shop', 'the-guard']);
     });
 
     test('is refused or left out if a variable of that function is unknown here', () => {
       const other = codeStack({ Environment: { Variables: { QUEUE: { 'Fn::ImportValue': 'Elsewhere' } } } });
-      expect(() => read(other)).toThrow('Hello (AWS::Lambda::Function) cannot be served here: its Environment.');
+      expect(() => readWith(other)).toThrow('Hello (AWS::Lambda::Function) cannot be served here: its Environment.');
       const left = 'Environment.Variables.QUEUE of Hello (AWS::Lambda::Function)';
-      expect(read(other, { leaveOut: true }).leftOut).toEqual([{ resource: left, reason: expect.any(String) }]);
+      expect(readWith(other, { leaveOut: true }).leftOut).toEqual([{ resource: left, reason: expect.any(String) }]);
     });
   });
 
   test('replaces variables of a function by those in the option environment, which may be unknown in the template', () => {
-    const template = ordersTemplate(({ Shop }) => {
-      Object.assign(Shop?.Properties ?? {}, {
-        Environment: { Variables: { TOPIC: { Ref: 'Alarms' }, OTHER: 'same' } },
-      });
-    });
-    const { functions } = readTemplate(template, '/assets', { environment: { Shop: { TOPIC: 'mine', NEW: 'too' } } });
+    const changes = withVariables({ TOPIC: { Ref: 'Alarms' }, OTHER: 'same' });
+    const { functions } = read(changes, { environment: { Shop: { TOPIC: 'mine', NEW: 'too' } } });
     expect(functions.map(({ environment }) => environment)).toEqual([{ TOPIC: 'mine', OTHER: 'same', NEW: 'too' }, {}]);
-    expect(() => readTemplate(template, '/assets', { environment: { Guard: {} } })).toThrow(
+    expect(() => read(changes, { environment: { Guard: {} } })).toThrow(
       'The option environment names Guard, but the functions of the stack are Shop, the-guard.',
     );
   });
@@ -278,15 +244,13 @@ describe('readTemplate', () => {
     resource('Custom::LogRetention', { ServiceToken: arnOf(functionId), ...properties });
 
   test('serves no function that only custom resources use', () => {
-    const { withoutEffect, ...others } = read((resources) =>
-      Object.assign(resources, {
-        Retention: custom('Framework', { LogGroupName: { Ref: 'Shop' } }),
-        Framework: provider({ Environment: { Variables: { ON_EVENT: arnOf('OnEvent') } } }),
-        OnEvent: provider(),
-        OnEventPolicy: resource('AWS::IAM::Policy', { Roles: [], PolicyDocument: { Statement: arnOf('OnEvent') } }),
-        Created: resource('AWS::CloudFormation::CustomResource', { ServiceToken: { Ref: 'Topic' } }),
-      }),
-    );
+    const { withoutEffect, ...others } = read({
+      Retention: custom('Framework', { LogGroupName: { Ref: 'Shop' } }),
+      Framework: provider({ Environment: { Variables: { ON_EVENT: arnOf('OnEvent') } } }),
+      OnEvent: provider(),
+      OnEventPolicy: resource('AWS::IAM::Policy', { Roles: [], PolicyDocument: { Statement: arnOf('OnEvent') } }),
+      Created: resource('AWS::CloudFormation::CustomResource', { ServiceToken: { Ref: 'Topic' } }),
+    });
     const { withoutEffect: before, ...same } = read();
     expect(others).toEqual(same);
     expect(withoutEffect).toEqual([
@@ -303,12 +267,7 @@ describe('readTemplate', () => {
     ['Worker', { Worker: provider(), Retention: custom('Other', { Handler: arnOf('Worker') }) }],
     ['Worker', { Worker: provider() }],
   ])('serves the function %s, which not only custom resources use', (id, resources) => {
-    const { withoutEffect } = readTemplate(
-      ordersTemplate((all) => Object.assign(all, resources)),
-      '/assets',
-      { leaveOut: true },
-    );
-    expect(withoutEffect).not.toContain(`${id} (AWS::Lambda::Function)`);
+    expect(read(resources, { leaveOut: true }).withoutEffect).not.toContain(`${id} (AWS::Lambda::Function)`);
   });
 
   test('names what has no effect', () => {
@@ -345,43 +304,37 @@ describe('readTemplate', () => {
   });
 
   test('makes up a longer table name if the logical id of the table is too short for DynamoDB', () => {
-    const { tables } = read((resources) => {
-      resources['T1'] = resource('AWS::DynamoDB::Table');
-    });
+    const { tables } = read({ T1: resource('AWS::DynamoDB::Table') });
     expect(tables.map(({ TableName }) => TableName)).toEqual(['Orders', 'items', 'T1-table']);
   });
 
   test.each<[type: string, properties: Record<string, unknown>]>([
     ...[...typesWithoutEffect].map((type) => [type, { Any: arnOf('Shop') }] satisfies [string, object]),
-    ['AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'Shop@example.com' }],
+    ['AWS::SNS::Subscription', { Endpoint: 'Shop@example.com' }],
     ['AWS::ApiGatewayV2::DomainName', { DomainName: 'api.shop.example' }],
     ['AWS::ApiGatewayV2::ApiMapping', { ApiId: { Ref: 'Api' }, Stage: { Ref: 'Stage' } }],
-  ])('ignores a resource of the type %s with the properties %j', (Type, Properties) => {
-    const changed = read((resources) => Object.assign(resources, { Other: { Type, Properties } }));
+  ])('ignores a resource of the type %s with the properties %j', (type, properties) => {
+    const changed = read({ Other: resource(type, properties) });
     expect({ ...changed, withoutEffect: [] }).toEqual({ ...read(), withoutEffect: [] });
   });
 
   test('ignores each property and each attribute that is listed as without effect', () => {
     const listed: Record<string, { withoutEffect: string }> = served;
     const attributes = { CreationPolicy: {}, DeletionPolicy: {}, DependsOn: 'Api', Metadata: {}, UpdatePolicy: {} };
-    const changed = read((resources) => {
-      for (const resource of Object.values(resources)) {
-        Object.assign(resource, attributes);
-        for (const name of namesIn(listed[resource.Type]?.withoutEffect ?? '')) resource.Properties[name] = {};
-      }
+    const changes = Object.entries(ordersTemplate().Resources).map(([id, { Properties, ...others }]) => {
+      const ignored = namesIn(listed[others.Type]?.withoutEffect ?? '').map((name) => [name, {}]);
+      return [id, { ...others, ...attributes, Properties: { ...Properties, ...Object.fromEntries(ignored) } }];
     });
-    expect(changed).toEqual(read());
+    expect(read(Object.fromEntries(changes))).toEqual(read());
   });
 
   test('serves all stages that have other names, without $default', () => {
-    const { api } = read((all) => {
-      Object.assign(all, { Stage: stage({ StageName: 'dev' }), V1: stage({ StageName: 'v1' }) });
-    });
+    const { api } = read({ Stage: stage({ StageName: 'dev' }), V1: stage({ StageName: 'v1' }) });
     expect(api.stages).toEqual(['dev', 'v1']);
   });
 
   test('ignores another stage beside $default', () => {
-    const { withoutEffect, ...others } = read((all) => Object.assign(all, { V1: stage({ StageName: 'v1' }) }));
+    const { withoutEffect, ...others } = read({ V1: stage({ StageName: 'v1' }) });
     const { withoutEffect: before, ...same } = read();
     expect(others).toEqual(same);
     expect(withoutEffect).toEqual([...before, 'V1 (AWS::ApiGatewayV2::Stage)']);
@@ -393,41 +346,35 @@ describe('readTemplate', () => {
     ['ShopIntegration', { TimeoutInMillis: 50 }],
     ['Api', { CorsConfiguration: { MaxAge: -1, AllowCredentials: 'false', AllowOrigins: ['*'] } }],
   ])('accepts values at a limit of the allowed range in the properties of %s: %j', (logicalId, properties) => {
-    expect(() => readWith(logicalId, properties)).not.toThrow();
+    expect(() => read({ [logicalId]: properties })).not.toThrow();
   });
 
   test('accepts similar routes if they differ in more than the names of their path variables', () => {
-    const routeKeys = [
-      '$default',
-      'GET /',
-      'GET /orders/{id+}',
-      'POST /orders/{id}',
-      'GET /orders/id',
-      'PUT /~a.b:c/{d-e}',
-    ];
-    const { api } = read((resources) => {
-      for (const [index, key] of routeKeys.entries())
-        resources[`Route${index}`] = route(key, { Ref: 'ShopIntegration' });
-    });
+    const paths = ['GET /', 'GET /orders/{id+}', 'POST /orders/{id}', 'GET /orders/id', 'PUT /~a.b:c/{d-e}'];
+    const routeKeys = ['$default', ...paths];
+    const routes = routeKeys.map((key, index) => [`Route${index}`, route(key, { Ref: 'ShopIntegration' })]);
+    const { api } = read(Object.fromEntries(routes));
     expect(api.routes.slice(2).map(({ routeKey }) => routeKey)).toEqual(routeKeys);
   });
 
   test('uses the defaults of an integration without a timeout, and of an authorizer without identity sources', () => {
-    const { api } = read(({ GuardAuthorizer, ShopIntegration }) => {
-      delete GuardAuthorizer?.Properties['IdentitySource'];
-      delete ShopIntegration?.Properties['TimeoutInMillis'];
+    const { api } = read({
+      GuardAuthorizer: { IdentitySource: undefined },
+      ShopIntegration: { TimeoutInMillis: undefined },
     });
     expect(api.routes[0]).toMatchObject({ timeout: 30_000, authorizer: { identitySources: [] } });
   });
 
   test('reads an authorizer as the CDK makes it by default', () => {
-    const { api } = readWith('GuardAuthorizer', {
-      AuthorizerPayloadFormatVersion: '1.0',
-      AuthorizerResultTtlInSeconds: 300,
-      EnableSimpleResponses: undefined,
-      IdentitySource: ['$request.header.Authorization', '$context.routeKey'],
-    });
     const identitySources = ['$request.header.Authorization', '$context.routeKey'];
+    const { api } = read({
+      GuardAuthorizer: {
+        AuthorizerPayloadFormatVersion: '1.0',
+        AuthorizerResultTtlInSeconds: 300,
+        EnableSimpleResponses: undefined,
+        IdentitySource: identitySources,
+      },
+    });
     const expected = { identitySources, format: '1.0', isSimple: false, ttl: 300_000 };
     expect(api.routes[0]?.authorizer).toMatchObject(expected);
   });
@@ -437,72 +384,46 @@ describe('readTemplate', () => {
   };
   const literal = 'https://issuer.example';
   const local = { issuer: 'http://127.0.0.1:9', audience: ['me'], jwks: { keys: [] } };
-  test.each<[what: string, Issuer: unknown, Audience: unknown, jwt: JwtIssuer | undefined, expected: object]>([
+  const ofPool = { Ref: 'Pool' };
+  test.each<[what: string, Issuer: unknown, Audience: unknown[], jwt: JwtIssuer | undefined, expected: object]>([
     ['with known values', literal, ['shop'], undefined, { issuer: literal, audience: ['shop'] }],
     ['of another issuer than `jwt`', literal, ['shop'], local, { issuer: literal, audience: ['shop'] }],
-    [
-      'of the issuer in `jwt`',
-      literal,
-      ['shop'],
-      { ...local, issuer: literal },
-      { ...local, issuer: literal, audience: ['shop'] },
-    ],
-    ['of a user pool', poolUrl, [{ Ref: 'Pool' }], local, local],
+    ['of the issuer in `jwt`', local.issuer, ['shop'], local, { ...local, audience: ['shop'] }],
+    ['of a user pool', poolUrl, [ofPool], local, local],
     ['of a user pool, with a known audience', poolUrl, ['shop'], local, { ...local, audience: ['shop'] }],
-    [
-      'with an unknown audience',
-      literal,
-      ['shop', { Ref: 'Pool' }],
-      local,
-      { issuer: literal, audience: ['shop', 'me'] },
-    ],
+    ['with an unknown audience', literal, ['shop', ofPool], local, { issuer: literal, audience: ['shop', 'me'] }],
   ])('reads a JWT authorizer %s: %j, %j, %j', (_, Issuer, Audience, jwt, expected) => {
-    const template = ordersTemplate(({ GuardAuthorizer, GetOrder }) => {
-      Object.assign(GuardAuthorizer ?? {}, {
-        Properties: {
-          ApiId: { Ref: 'Api' },
-          AuthorizerType: 'JWT',
-          IdentitySource: ['$request.header.Authorization'],
-          JwtConfiguration: { Audience, Issuer },
-        },
-      });
-      Object.assign(GetOrder?.Properties ?? {}, { AuthorizationType: 'JWT', AuthorizationScopes: ['read'] });
-    });
-    const { api } = readTemplate(template, '/assets', { account, ...(jwt && { jwt }) });
-    const authorizer = { ...expected, identitySource: '$request.header.Authorization' };
-    expect(api.routes[0]).toMatchObject({ routeKey: 'GET /orders/{id}', scopes: ['read'] });
-    expect(api.routes[0]?.authorizer).toEqual(authorizer);
+    const changes = {
+      GuardAuthorizer: jwtAuthorizer(Issuer, Audience),
+      GetOrder: { AuthorizationType: 'JWT', AuthorizationScopes: ['read'] },
+    };
+    const [route] = read(changes, jwt && { jwt }).api.routes;
+    expect(route).toMatchObject({ routeKey: 'GET /orders/{id}', scopes: ['read'] });
+    expect(route?.authorizer).toEqual({ ...expected, identitySource: '$request.header.Authorization' });
   });
 
   test.each<[issuer: string, expected: object | undefined]>([
     ['https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_Test', { POOL: 'eu-west-1_Test', CLIENT: 'me' }],
     ['https://issuer.example', undefined],
   ])('takes the ids of a user pool and of its client from the option jwt with the issuer %s', (issuer, expected) => {
-    const template = ordersTemplate((resources) => {
-      const variables = { POOL: { Ref: 'Pool' }, CLIENT: { 'Fn::ImportValue': 'Users:Client' } };
-      Object.assign(resources['Shop']?.Properties ?? {}, { Environment: { Variables: variables } });
-    });
+    const changes = withVariables({ POOL: { Ref: 'Pool' }, CLIENT: { 'Fn::ImportValue': 'Users:Client' } });
     const Outputs = { Client: { Value: { Ref: 'Client' }, Export: { Name: 'Users:Client' } } };
     const users = { Resources: { Client: resource('AWS::Cognito::UserPoolClient') }, Outputs };
     const others = [{ account, nameOnAws: 'Users', template: users }];
-    const reading = () => readTemplate(template, '/assets', { others, jwt: { issuer, audience: ['me'] } });
+    const reading = () => read(changes, { others, jwt: { issuer, audience: ['me'] } });
     if (expected) expect(reading().functions[0]?.environment).toEqual(expected);
     else expect(reading).toThrow('POOL refers to Pool (AWS::Cognito::UserPool), which is unknown here');
   });
 
-  test.each<[of: string, changes: Record<string, object>, version: string]>([
-    [
-      'a function',
-      { ShopIntegration: { IntegrationUri: arnOf('Shop') }, ShopPermission: { FunctionName: arnOf('Shop') } },
-      '$LATEST',
-    ],
-    ['a version', { ShopIntegration: { IntegrationUri: version }, ShopPermission: { FunctionName: version } }, '1'],
+  const integrationOf = (invoked: object) => ({
+    ShopIntegration: { IntegrationUri: invoked },
+    ShopPermission: { FunctionName: invoked },
+  });
+  test.each<[of: string, changes: Changes, version: string]>([
+    ['a function', integrationOf(arnOf('Shop')), '$LATEST'],
+    ['a version', integrationOf({ Ref: 'ShopVersion' }), '1'],
     ['an alias of $LATEST', { ShopLive: { FunctionVersion: '$LATEST' } }, '$LATEST'],
   ])('accepts an integration that invokes %s', (_, changes, version) => {
-    const { api } = read((resources) => {
-      for (const [id, properties] of Object.entries(changes))
-        Object.assign(resources[id]?.Properties ?? {}, properties);
-    });
-    expect(api.routes[1]?.target).toMatchObject({ functionName: 'Shop', version });
+    expect(read(changes).api.routes[1]?.target).toMatchObject({ functionName: 'Shop', version });
   });
 });

@@ -13,7 +13,7 @@ import {
   type RouteSpec,
   type Target,
 } from '../../served-stack.ts';
-import { account } from './template-parts.ts';
+import { account } from './templates.ts';
 import { startServer } from './temporary.ts';
 
 export type Response = { status: number; headers: Record<string, string>; body: string };

@@ -7,7 +7,7 @@ import { onTestFinished, vi } from 'vitest';
 import { type FunctionOptions, Functions, type Outcome } from '../../lambda/functions.ts';
 import type { FunctionSpec } from '../../served-stack.ts';
 import { listen } from '../../servers.ts';
-import { account } from './template-parts.ts';
+import { account } from './templates.ts';
 import { temporaryFolder } from './temporary.ts';
 
 /** A function whose role allows nothing in the store. It has no code, so it cannot be invoked. */
