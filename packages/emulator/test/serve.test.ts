@@ -10,9 +10,8 @@ import { strToU8, zipSync } from 'fflate';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type ServeOptions, serve } from '../serve.ts';
 import { functionArn, tableArn } from '../served-stack.ts';
-import type { Template } from '../template/read-template.ts';
 import { folderWith, returning, watchThreads } from './kit/one-function.ts';
-import { account, key, resource, smallStack } from './kit/templates.ts';
+import { account, jwtAuthorizer, key, resource, type SmallStack, smallStack } from './kit/templates.ts';
 import { startServer, temporaryFolder } from './kit/temporary.ts';
 
 /** Makes options that can be served, and a stand-in for a CDK app, whose stacks Api and Api2 can be served. */
@@ -58,36 +57,45 @@ test.each([
   await expect(serve({ ...options, ...change } as unknown as ServeOptions)).rejects.toThrow(message);
 });
 
-test('serve rejects functions with different time zones, because the threads of a process share one', async () => {
+type Options = Partial<Pick<ServeOptions, 'environment' | 'jwt' | 'leaveOut' | 'onRequest'>>;
+
+const start = async (stack: SmallStack, options: Options = {}) => {
   const folder = await temporaryFolder();
-  const stack = await smallStack(folder, { functions: { One: returning('one'), Two: returning('two') } });
-  const serving = (TZ: string) =>
-    serve({ ...stack, store: { folder: `${folder}/data` }, environment: { Two: { TZ } } });
+  const served = { ...(await smallStack(folder, stack)), store: { folder: `${folder}/data` } };
+  const emulator = await serve({ ...served, ...options });
+  onTestFinished(() => emulator.close());
+  return {
+    folder,
+    emulator,
+    ask: async (path: string): Promise<string> => (await fetch(emulator.url + path)).text(),
+    reload: async (changed: SmallStack) => emulator.reload(await smallStack(folder, changed)),
+  };
+};
+
+/** A stack whose only function returns `one`. */
+const one: SmallStack = { functions: { One: returning('one') } };
+
+test('serve rejects functions with different time zones, because the threads of a process share one', async () => {
+  const stack = { functions: { ...one.functions, Two: returning('two') } };
+  const serving = (TZ: string) => start(stack, { environment: { Two: { TZ } } });
   await expect(serving('Asia/Tokyo')).rejects.toThrow('UTC (One), Asia/Tokyo (Two)');
   vi.stubEnv('TZ', 'Asia/Tokyo');
-  await (await serving(':UTC')).close();
+  await serving(':UTC');
   expect(process.env['TZ']).toBe('UTC');
 });
 
 test('serve and reload reject an issuer that no JWT authorizer of the stack trusts, because it would have no effect', async () => {
-  const folder = await temporaryFolder();
-  const { template, assets } = await smallStack(folder, { functions: { One: returning('one') } });
-  const trust = (Issuer: string): Template => {
-    const jwt = { AuthorizerType: 'JWT', IdentitySource: ['$request.header.Authorization'] };
-    const JwtConfiguration = { Audience: ['shop'], Issuer };
-    const { OneRoute, ...Resources } = template.Resources;
-    const guarded = { ...OneRoute?.Properties, AuthorizationType: 'JWT', AuthorizerId: { Ref: 'Jwt' } };
-    const Jwt = resource('AWS::ApiGatewayV2::Authorizer', { ApiId: { Ref: 'Api' }, ...jwt, JwtConfiguration });
-    return { Resources: { ...Resources, Jwt, OneRoute: resource('AWS::ApiGatewayV2::Route', guarded) } };
+  const trusting = (issuer: string): SmallStack => {
+    const Jwt = jwtAuthorizer(issuer, ['shop']);
+    return { ...one, changes: { Jwt, OneRoute: { AuthorizationType: 'JWT', AuthorizerId: { Ref: 'Jwt' } } } };
   };
-  const options = { assets, store: { folder: `${folder}/data` }, jwt: { issuer: 'https://own.example' } };
+  const jwt = { issuer: 'https://own.example' };
   const untrusted =
     "The option jwt has the issuer https://own.example, but the stack's JWT authorizers trust https://other.example.";
-  await expect(serve({ ...options, template: trust('https://other.example') })).rejects.toThrow(untrusted);
-  const { close, reload } = await serve({ ...options, template: trust('https://own.example') });
-  onTestFinished(close);
-  await expect(reload({ assets, template: trust('https://other.example') })).rejects.toThrow(untrusted);
-  await reload({ assets, template });
+  await expect(start(trusting('https://other.example'), { jwt })).rejects.toThrow(untrusted);
+  const { reload } = await start(trusting('https://own.example'), { jwt });
+  await expect(reload(trusting('https://other.example'))).rejects.toThrow(untrusted);
+  await reload(one);
 });
 
 test('serve rejects a port that is in use, names the port in the error, and stops what was already started', async () => {
@@ -122,20 +130,6 @@ test.each<[names: string[], stack: { stack?: string }, failure?: string]>([
 /** Code of a function that answers with `text` and the number of its calls so far. */
 const counting = (text: string): string => `let calls = 0; exports.handler = async () => \`${text} \${++calls}\``;
 
-type Stack = Parameters<typeof smallStack>[1];
-
-const start = async (stack: Stack) => {
-  const folder = await temporaryFolder();
-  const emulator = await serve({ ...(await smallStack(folder, stack)), store: { folder: `${folder}/data` } });
-  onTestFinished(() => emulator.close());
-  return {
-    folder,
-    emulator,
-    ask: async (path: string): Promise<string> => (await fetch(emulator.url + path)).text(),
-    reload: async (changed: Stack) => emulator.reload(await smallStack(folder, changed)),
-  };
-};
-
 const mayGetItem = { Effect: 'Allow', Action: 'dynamodb:GetItem', Resource: '*' };
 const Items = resource('AWS::DynamoDB::Table', key);
 /** An expression: 'found none', or the name of the error with which the store refuses to read the table Items. */
@@ -150,7 +144,7 @@ test("a stack runs in its account and region, which the assets' manifest says", 
         [event.requestContext.accountId, process.env.AWS_REGION, context.invokedFunctionArn, ${getItem}];`,
     },
     statements: [{ ...mayGetItem, Resource: tableArn(account, 'Items') }],
-    resources: { Items },
+    changes: { Items },
   });
   await writeFile(`${folder}/own.json`, JSON.stringify(stack.template));
   const Own = ofStack(`aws://${account.id}/${account.region}`, 'own.json');
@@ -168,7 +162,7 @@ test('reload replaces the routes, the CORS configuration, and functions whose co
   expect(await Promise.all(['/Two', '/Same'].map(ask))).toEqual(['"two 1"', '"same 1"']);
   await reload({
     functions: { Two: counting('second'), Same, Three: returning('three') },
-    api: { CorsConfiguration: { AllowOrigins: ['https://shop.example'] } },
+    changes: { Api: { CorsConfiguration: { AllowOrigins: ['https://shop.example'] } } },
   });
   expect(await Promise.all(['/One', '/Two', '/Same', '/Three'].map(ask))).toEqual([
     '{"message":"Not Found"}',
@@ -185,14 +179,6 @@ test('reload replaces the routes, the CORS configuration, and functions whose co
   expect(await ask('/Same'), 'with another role').toBe('"same 1"');
 });
 
-test('reload runs the code of the new stack, even for a function whose code was replaced by swap()', async () => {
-  const { emulator, ask, reload } = await start({ functions: { One: returning('one') } });
-  await emulator.swap('One', await folderWith({ 'index.js': returning('swapped') }));
-  expect(await ask('/One')).toBe('"swapped"');
-  await reload({ functions: { One: returning('one') } });
-  expect(await ask('/One')).toBe('"one"');
-});
-
 test('swap replaces the code and variables of one function, unless the code cannot be loaded', async () => {
   const code = "exports.handler = async () => process.env.VERSION ?? 'old'";
   const { emulator, ask } = await start({ functions: { One: code, Two: counting('two') } });
@@ -207,46 +193,42 @@ test('swap replaces the code and variables of one function, unless the code cann
   expect([await ask('/One'), await ask('/Two')]).toEqual(['"new"', '"two 2"']);
 });
 
-test('swap loads the code again if it is in the same folder as before', async () => {
-  const { emulator, ask } = await start({ functions: { One: returning('one') } });
+test('swap loads code again from the same folder, and reload replaces that code by the code of the stack', async () => {
+  const { emulator, ask, reload } = await start(one);
   const folder = await folderWith({ 'index.js': returning('built') });
   await emulator.swap('One', folder);
   await writeFile(`${folder}/index.js`, returning('built again'));
   await emulator.swap('One', folder);
   expect(await ask('/One')).toBe('"built again"');
+  await reload(one);
+  expect(await ask('/One')).toBe('"one"');
 });
 
 test('swap loads the new code in one thread, whether the old code was loaded or not', async () => {
-  const { emulator, ask } = await start({ functions: { One: returning('one') } });
+  const { emulator, ask } = await start(one);
   const { connect, connections } = await watchThreads();
-  const swap = async () => emulator.swap('One', await folderWith({ 'index.js': `${connect}; ${returning('new')}` }));
-  await swap();
-  expect([await ask('/One'), connections()]).toEqual(['"new"', 1]);
-  await swap();
-  expect([await ask('/One'), connections()]).toEqual(['"new"', 2]);
+  for (const threads of [1, 2]) {
+    await emulator.swap('One', await folderWith({ 'index.js': `${connect}; ${returning('new')}` }));
+    expect([await ask('/One'), connections()]).toEqual(['"new"', threads]);
+  }
 });
 
 test('swap and invoke reject if the function does not exist', async () => {
-  const { emulator } = await start({ functions: { One: returning('one') } });
+  const { emulator } = await start(one);
   const message = 'The stack has no function Other. It has One.';
   await expect(emulator.swap('Other', await folderWith({}))).rejects.toThrow(message);
   await expect(emulator.invoke('Other', {})).rejects.toThrow(message);
 });
 
 test('reload empties the cache of an authorizer', async () => {
-  const folder = await temporaryFolder();
-  const cached = async (isAuthorized: boolean) => {
-    const Authorizer = `exports.handler = async () => ({ isAuthorized: ${isAuthorized} })`;
-    const stack = await smallStack(folder, { functions: { Authorizer, One: returning('one') } });
-    const properties = { AuthorizerResultTtlInSeconds: 3_600, IdentitySource: ['$context.routeKey'] };
-    Object.assign(stack.template.Resources['AuthorizerOfApi']?.Properties ?? {}, properties);
-    return stack;
-  };
-  const emulator = await serve({ ...(await cached(true)), store: { folder: `${folder}/data` } });
-  onTestFinished(() => emulator.close());
-  expect((await fetch(`${emulator.url}/One`)).status).toBe(200);
-  await emulator.reload(await cached(false));
-  expect((await fetch(`${emulator.url}/One`)).status).toBe(403);
+  const cached = (isAuthorized: boolean): SmallStack => ({
+    functions: { Authorizer: `exports.handler = async () => ({ isAuthorized: ${isAuthorized} })`, ...one.functions },
+    changes: { AuthorizerOfApi: { AuthorizerResultTtlInSeconds: 3_600, IdentitySource: ['$context.routeKey'] } },
+  });
+  const { ask, reload } = await start(cached(true));
+  expect(await ask('/One')).toBe('"one"');
+  await reload(cached(false));
+  expect(await ask('/One')).toBe('{"message":"Forbidden"}');
 });
 
 test('a request in progress during a reload finishes with the old authorizer, function and role, and then the old functions end', async () => {
@@ -257,7 +239,7 @@ test('a request in progress during a reload finishes with the old authorizer, fu
   const { ask, reload } = await start({
     functions: { Authorizer: waiting(allows), One: waiting(getItem) },
     statements: [mayGetItem],
-    resources: { Items },
+    changes: { Items },
   });
   const authorizing = next();
   const inProgress = ask('/One');
@@ -266,7 +248,7 @@ test('a request in progress during a reload finishes with the old authorizer, fu
     Authorizer: `exports.handler = async () => (${allows})`,
     One: `exports.handler = async () => ${getItem}`,
   };
-  await reload({ functions, resources: { Items } });
+  await reload({ functions, changes: { Items } });
   expect(await ask('/One')).toBe('"AccessDeniedException"');
   const responding = next();
   authorizer.send();
@@ -277,23 +259,16 @@ test('a request in progress during a reload finishes with the old authorizer, fu
   expect(connections()).toBe(2);
 });
 
-test('with leaveOut, serve and reload serve the rest of a stack, and leftOut says what is left out and why', async () => {
-  const folder = await temporaryFolder();
-  const withQueue = (name: string) =>
-    smallStack(folder, {
-      functions: { One: 'exports.handler = async () => process.env.NAME' },
-      resources: { [name]: { Type: 'AWS::SQS::Queue' }, Alarms: { Type: 'AWS::SNS::Topic' } },
-    });
-  const options = { store: { folder: `${folder}/data` }, leaveOut: true, environment: { One: { NAME: 'one' } } };
-  const emulator = await serve({ ...(await withQueue('Jobs')), ...options });
-  onTestFinished(() => emulator.close());
-  expect(await (await fetch(`${emulator.url}/One`)).text()).toBe('"one"');
-  expect(emulator.stack.withoutEffect).toEqual(['Alarms (AWS::SNS::Topic)']);
-  const reason = expect.stringContaining('only HTTP APIs');
-  expect(emulator.stack.leftOut).toEqual([{ resource: 'Jobs (AWS::SQS::Queue)', reason }]);
-  await emulator.reload(await withQueue('Tasks'));
-  expect(await (await fetch(`${emulator.url}/One`)).text()).toBe('"one"');
-  expect(emulator.stack.leftOut).toEqual([{ resource: 'Tasks (AWS::SQS::Queue)', reason }]);
+test('reload uses the options leaveOut and environment, too', async () => {
+  const stackWith = (queueId: string): SmallStack => ({
+    functions: { One: 'exports.handler = async () => process.env.NAME' },
+    changes: { [queueId]: resource('AWS::SQS::Queue') },
+  });
+  const options = { leaveOut: true, environment: { One: { NAME: 'one' } } };
+  const { emulator, ask, reload } = await start(stackWith('Jobs'), options);
+  await reload(stackWith('Tasks'));
+  expect(await ask('/One')).toBe('"one"');
+  expect(emulator.stack.leftOut).toEqual([{ resource: 'Tasks (AWS::SQS::Queue)', reason: expect.any(String) }]);
 });
 
 const broken = `throw new Error('no setting')`;
@@ -331,7 +306,11 @@ test('reload loads what replaces a loaded function and, after warmUp, new functi
 test('zip files and code in the template are served from folders that close removes; no zip may have a file outside', async () => {
   const folder = await temporaryFolder();
   const root = "exports.handler = async () => require('./lib/root.js')";
-  const stack = await smallStack(folder, { functions: { One: root, Two: returning('two'), Inline: '' } });
+  const inline = 'exports.handler = async () => __filename';
+  const stack = await smallStack(folder, {
+    functions: { One: root, Two: returning('two'), Inline: '' },
+    changes: { Inline: { Code: { ZipFile: inline } } },
+  });
   for (const asset of await readdir(folder)) {
     const code = await readFile(path.join(folder, asset, 'index.js'));
     const name = code.includes('root') ? 'lib/root.js' : '../outside.js';
@@ -339,13 +318,11 @@ test('zip files and code in the template are served from folders that close remo
     await writeFile(path.join(folder, `${asset}.zip`), zipSync({ 'index.js': code, [name]: added }));
     await rm(path.join(folder, asset), { recursive: true });
   }
-  const code = 'exports.handler = async () => __filename';
-  Object.assign(stack.template.Resources['Inline']?.Properties ?? {}, { Code: { ZipFile: code } });
   const { url, log, close } = await serve({ ...stack, store: { folder: `${folder}/data` } });
   const files = [];
   for (const name of ['One', 'Inline']) files.push(String(await (await fetch(`${url}/${name}`)).json()));
   expect(files.map((file) => file.replace(/^.*\/http-api-emulator-\w+/, ''))).toEqual(['/lib/root.js', '/index.js']);
-  expect(await readFile(files[1] ?? '', 'utf8')).toBe(code);
+  expect(await readFile(files[1] ?? '', 'utf8')).toBe(inline);
   expect((await fetch(`${url}/Two`)).status).toBe(500);
   expect(log.at(-1)?.error).toMatch(/zip has a file outside of it: \.\.\/outside\.js$/);
   await close();
@@ -356,8 +333,9 @@ test('if reload rejects a stack, it ends the functions that it has started for i
   const [good, bad] = [await watchThreads(), await watchThreads()];
   const { ask, reload } = await start({ functions: { Good: counting('old'), Bad: returning('old') } });
   await Promise.all([ask('/Good'), ask('/Bad')]);
-  const resources = { Jobs: { Type: 'AWS::SQS::Queue' } };
-  await expect(reload({ functions: {}, resources })).rejects.toThrow('Jobs (AWS::SQS::Queue) cannot');
+  await expect(reload({ functions: {}, changes: { Jobs: resource('AWS::SQS::Queue') } })).rejects.toThrow(
+    'Jobs (AWS::SQS::Queue) cannot',
+  );
   const loading = Promise.all([good.next(), bad.next()]);
   const functions = {
     Good: `${good.connect}; ${returning('good')}`,
@@ -374,8 +352,10 @@ test('if reload rejects a stack, it ends the functions that it has started for i
 });
 
 test('if two calls of reload overlap, the emulator then serves the stack of the second call', async () => {
-  const { ask, emulator, folder } = await start({ functions: { One: returning('one') } });
-  const slow = `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300); ${returning('slow')}`;
+  const { ask, emulator, folder } = await start(one);
+  // Only what replaces a loaded function is loaded.
+  await ask('/One');
+  const slow = `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200); ${returning('slow')}`;
   const stacks = [await smallStack(folder, { functions: { One: slow } })];
   stacks.push(await smallStack(folder, { functions: { One: returning('last') } }));
   await Promise.all(stacks.map((stack) => emulator.reload(stack)));
@@ -384,22 +364,18 @@ test('if two calls of reload overlap, the emulator then serves the stack of the 
 
 test('close lets a request in progress end with its own status, and accepts no further request', async () => {
   const { connect, next } = await watchThreads();
-  const folder = await temporaryFolder();
   const One = `exports.handler = () => new Promise((resolve) => ${connect}.on('data', () => resolve('late')));`;
   const statuses: number[] = [];
-  const { url, close } = await serve({
-    ...(await smallStack(folder, { functions: { One } })),
-    store: { folder: `${folder}/data` },
-    onRequest: ({ status }) => void statuses.push(status),
-  });
+  const onRequest: ServeOptions['onRequest'] = ({ status }) => void statuses.push(status);
+  const { emulator } = await start({ functions: { One } }, { onRequest });
   const running = next();
-  const response = fetch(`${url}/One`);
+  const response = fetch(`${emulator.url}/One`);
   const { send, ended } = await running;
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
-  const closing = close();
+  const closing = emulator.close();
   await vi.advanceTimersByTimeAsync(2_900);
-  await expect(fetch(url)).rejects.toThrow();
+  await expect(fetch(emulator.url)).rejects.toThrow();
   send();
   const late = await response;
   expect([await late.text(), late.headers.get('connection')]).toEqual([`"late"`, 'close']);
@@ -408,22 +384,19 @@ test('close lets a request in progress end with its own status, and accepts no f
 });
 
 test('close ends a request whose client does not send the rest of it, once an authorizer and a function would have timed out', async () => {
-  const folder = await temporaryFolder();
-  const { template, assets } = await smallStack(folder, { functions: { One: returning('one') } });
-  Object.assign(template.Resources?.['One']?.Properties ?? {}, { Timeout: 3 });
-  const { url, close } = await serve({ template, assets, store: { folder: `${folder}/data` } });
+  const { emulator, ask } = await start({ ...one, changes: { One: { Timeout: 3 } } });
   const stall = () => {
-    const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {});
+    const socket = connect(Number(new URL(emulator.url).port), '127.0.0.1').on('error', () => {});
     socket.write('GET /One HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n');
     return socket;
   };
   const late = stall();
   const cut = once(stall().resume(), 'close');
   // When this third request is answered, the others have arrived.
-  await fetch(url);
+  await ask('/');
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
-  const closing = close();
+  const closing = emulator.close();
   await vi.advanceTimersByTimeAsync(5_900);
   late.write('all of it');
   expect(await text(late)).toContain('"one"');
@@ -433,7 +406,7 @@ test('close ends a request whose client does not send the rest of it, once an au
 
 test('reload rejects if the emulator is closed while a function is being loaded, and ends that function', async () => {
   const { connect, next } = await watchThreads();
-  const { emulator, reload } = await start({ functions: { One: returning('one') } });
+  const { emulator, reload } = await start(one);
   await emulator.warmUp();
   const loading = next();
   const code = `import 'node:net'; ${connect}; await new Promise(() => {});`;

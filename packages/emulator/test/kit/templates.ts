@@ -90,15 +90,27 @@ export const jwtAuthorizer = (Issuer: unknown, Audience: unknown) =>
     JwtConfiguration: { Audience, Issuer },
   });
 
-type SmallStack = {
+/**
+ * By the logical id of a resource: properties to set, a resource to add or to put in its place, or undefined to remove
+ * it.
+ */
+export type Changes = Record<string, object | undefined>;
+
+const apply = (changes: Changes, resources: Template['Resources']): void => {
+  for (const [id, change] of Object.entries(changes)) {
+    if (change === undefined) delete resources[id];
+    else if ('Type' in change) resources[id] = change as ResourceOf;
+    else Object.assign(resources[id]?.Properties ?? {}, change);
+  }
+};
+
+export type SmallStack = {
   /** The code of each function by its name. Each function except Authorizer gets the route GET /NAME. */
   functions: Record<string, string>;
   /** What the role of all functions allows. */
   statements?: object[];
-  /** Properties to add to the API, besides its protocol. */
-  api?: object;
-  /** Resources to add to the stack, besides the API, its functions and their role. */
-  resources?: object;
+  /** What else is in the stack, besides the API, its functions and their role. */
+  changes?: Changes;
 };
 
 /**
@@ -107,13 +119,12 @@ type SmallStack = {
  */
 export const smallStack = async (
   assets: string,
-  { functions, statements = [], api, resources }: SmallStack,
+  { functions, statements = [], changes = {} }: SmallStack,
 ): Promise<{ template: Template; assets: string }> => {
-  const Resources: Record<string, object> = {
-    Api: resource('AWS::ApiGatewayV2::Api', { ProtocolType: 'HTTP', ...api }),
+  const Resources: Template['Resources'] = {
+    Api: resource('AWS::ApiGatewayV2::Api', { ProtocolType: 'HTTP' }),
     Stage: stage(),
     Role: role({ Policies: [{ PolicyName: 'Own', PolicyDocument: policy(...statements) }] }),
-    ...resources,
   };
   const isGuarded = functions['Authorizer'] !== undefined;
   for (const [name, code] of Object.entries(functions)) {
@@ -128,7 +139,8 @@ export const smallStack = async (
       Resources[`${name}Route`] = route(`GET /${name}`, target, isGuarded ? guarded : {});
     }
   }
-  return { template: { Resources } as Template, assets };
+  apply(changes, Resources);
+  return { template: { Resources }, assets };
 };
 
 /** Writes a function's code as an asset. @returns the hash that the CDK would give to the asset */
@@ -145,22 +157,12 @@ const managedPolicy = (name: string) => ({
 });
 
 /**
- * By the logical id of a resource: properties to set, a resource to add or to put in its place, or undefined to remove
- * it.
- */
-export type Changes = Record<string, object | undefined>;
-
-/**
  * Makes the template of a small shop: two functions, an alias, two tables with indexes, an authorizer, CORS. Some parts
  * are written as the CDK generates them, and others as only people write them.
  */
 export const ordersTemplate = (changes: Changes = {}): Template & typeof original => {
   const template = structuredClone(original);
-  for (const [id, change] of Object.entries(changes)) {
-    if (change === undefined) delete template.Resources[id];
-    else if ('Type' in change) template.Resources[id] = change as ResourceOf;
-    else Object.assign(template.Resources[id]?.Properties ?? {}, change);
-  }
+  apply(changes, template.Resources);
   return template;
 };
 
