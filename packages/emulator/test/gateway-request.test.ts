@@ -1,18 +1,14 @@
 /** Tests which requests the gateway accepts, and the event that a function gets. */
 
 import { describe, expect, test } from 'vitest';
-import { exchange, json, openRoute, post, send, start, token } from './kit/gateway.ts';
+import { anyOrigin, ask, exchange, json, openRoute, start, token } from './kit/gateway.ts';
 import { account } from './kit/templates.ts';
 
 describe('a function gets an event in payload format 2.0', () => {
   test('with the fields of that format', async () => {
-    const { port, event } = await start();
-    const { headers } = await post(
-      port,
-      '{"id":1}',
-      [token, json, 'X-Two: a', 'x-two: b', 'Cookie: c=1; d=2', 'Cookie: e=3', 'User-Agent: test'],
-      '/orders?b=2&a=1&a=%C3%A9',
-    );
+    const { port, send, event } = await start();
+    const sent = [token, json, 'X-Two: a', 'x-two: b', 'Cookie: c=1; d=2', 'Cookie: e=3', 'User-Agent: test'];
+    const { headers } = await send('POST /orders?b=2&a=1&a=%C3%A9', sent, '{"id":1}');
     expect(event()).toEqual({
       version: '2.0',
       routeKey: 'POST /orders',
@@ -53,8 +49,7 @@ describe('a function gets an event in payload format 2.0', () => {
   });
 
   test('without a body, cookies or query parameters if the request has none', async () => {
-    const { port, event } = await start();
-    await post(port, '', [token]);
+    const { event } = await ask({});
     for (const field of ['body', 'cookies', 'queryStringParameters']) expect(event()).not.toHaveProperty(field);
     expect(event()).toMatchObject({ isBase64Encoded: false });
   });
@@ -69,14 +64,14 @@ describe('a function gets an event in payload format 2.0', () => {
     ['Content-Type: application/problem+json', asBase64],
     ['X-No-Content-Type: 1', asBase64],
   ])('whose body depends on the header %s: %j', async (header, expected) => {
-    const { port, event } = await start();
-    await post(port, 'é', [token, header]);
+    const { send, event } = await start();
+    await send('POST /orders', [token, header], 'é');
     expect(event()).toMatchObject(expected);
   });
 
   test('whose body has U+FFFD in place of an invalid byte, with the content-length that the client sent', async () => {
-    const { port, event } = await start();
-    await post(port, Buffer.from([0x22, 0xff, 0x22]), [token, json]);
+    const { send, event } = await start();
+    await send('POST /orders', [token, json], Buffer.from([0x22, 0xff, 0x22]));
     expect(event()).toMatchObject({ body: '"\ufffd"', isBase64Encoded: false, headers: { 'content-length': '3' } });
   });
 });
@@ -90,24 +85,16 @@ describe('stages that are not $default begin the paths of requests', () => {
     ['/v1/v1', 'v1', 'GET /v1'],
     ['/dev/a/b', 'dev', 'GET /{proxy+}'],
   ])('%s is of the stage %s and the route %s', async (rawPath, stage, routeKey) => {
-    const { port, event } = await start({}, api);
-    expect((await send(port, `GET ${rawPath}`)).status).toBe(200);
+    const { status, event } = await ask({}, api, `GET ${rawPath}`);
+    expect(status).toBe(200);
     expect(event()).toMatchObject({ routeKey, rawPath, requestContext: { stage, http: { path: rawPath } } });
   });
 
   test.each(['GET /', 'GET /a/b', 'GET /v1x', 'GET /v%2F1', 'GET /V1', 'OPTIONS /a'])(
     '%s is not found',
     async (line) => {
-      const cors = {
-        allowOrigins: ['*'],
-        allowMethods: [],
-        allowHeaders: [],
-        exposeHeaders: [],
-        allowCredentials: false,
-      };
-      const { port } = await start({}, { ...api, cors });
       const headers = ['Origin: https://shop.example', 'Access-Control-Request-Method: GET'];
-      expect((await send(port, line, headers)).status).toBe(404);
+      expect((await ask({}, { ...api, cors: anyOrigin }, line, headers)).status).toBe(404);
     },
   );
 });
@@ -119,25 +106,22 @@ const sendHead = (port: number, requestLine: string, ...headers: string[]) =>
   exchange(port, [requestLine, ...headers, 'Connection: close', '', ''].join('\r\n'));
 
 describe('the gateway accepts', () => {
-  test.each([
-    ['API.Example:8080', 'API.Example'],
-    ['[::1]:3000', '[::1]'],
-    ['%C3%BC.example', '%C3%BC.example'],
-  ])('the Host header %s', async (host, domainName) => {
-    const { port, event } = await start({}, { routes });
-    await sendHead(port, 'GET / HTTP/1.1', `Host: ${host}`);
-    expect(event().requestContext).toMatchObject({ domainName });
-  });
-
-  test.each<[target: string, host: string, rawPath: string, rawQueryString: string]>([
-    ['http://api.example/orders', 'API.example:80', '/orders', ''],
-    ['http://api.example?list=orders', 'api.example', '/', 'list=orders'],
-    ['/ord%65rs?', 'api.example', '/orders', ''],
-  ])('the request target %s with the Host header %s', async (target, host, rawPath, rawQueryString) => {
-    const { port, event } = await start({}, { routes });
-    await sendHead(port, `GET ${target} HTTP/1.1`, `Host: ${host}`);
-    expect(event()).toMatchObject({ rawPath, rawQueryString, requestContext: { http: { path: rawPath } } });
-  });
+  test.each<[target: string, host: string, domainName: string, rawPath: string, rawQueryString?: string]>([
+    ['/', 'API.Example:8080', 'API.Example', '/'],
+    ['/', '[::1]:3000', '[::1]', '/'],
+    ['/', '%C3%BC.example', '%C3%BC.example', '/'],
+    ['http://api.example/orders', 'API.example:80', 'API.example', '/orders'],
+    ['http://api.example?list=orders', 'api.example', 'api.example', '/', 'list=orders'],
+    ['/ord%65rs?', 'api.example', 'api.example', '/orders'],
+  ])(
+    'the request target %s with the Host header %s',
+    async (target, host, domainName, rawPath, rawQueryString = '') => {
+      const { port, event } = await start({}, { routes });
+      await sendHead(port, `GET ${target} HTTP/1.1`, `Host: ${host}`);
+      const requestContext = { domainName, http: { path: rawPath } };
+      expect(event()).toMatchObject({ rawPath, rawQueryString, requestContext });
+    },
+  );
 
   test('an HTTP/1.0 request without a Host header', async () => {
     const { port } = await start({}, { routes });
@@ -157,18 +141,18 @@ test.each([
 
 test('the gateway accepts 10,240 bytes of request line and header values, and responds 431 to more', async () => {
   const { port } = await start({}, { routes });
-  const send = (filler: number) => sendHead(port, 'GET / HTTP/1.1', 'Host: x', `X: ${'f'.repeat(filler)}`);
+  const sendWith = (filler: number) => sendHead(port, 'GET / HTTP/1.1', 'Host: x', `X: ${'f'.repeat(filler)}`);
   const counted = ['GET / HTTP/1.1', 'x', 'close'].join('').length;
-  expect(await send(10_240 - counted)).toMatchObject({ status: 200 });
+  expect(await sendWith(10_240 - counted)).toMatchObject({ status: 200 });
   const refused = { status: 431, body: '{"message":"Request Header Fields Too Large"}' };
-  expect(await send(10_241 - counted)).toMatchObject(refused);
+  expect(await sendWith(10_241 - counted)).toMatchObject(refused);
 });
 
 test('the gateway accepts a body of 10 MiB, responds 413 to a larger one, reads its rest and keeps the connection', async () => {
-  const { port, log } = await start();
-  expect(await post(port, Buffer.alloc(10_485_760), [token])).toMatchObject({ status: 200 });
+  const { port, send, log } = await start();
+  expect(await send('POST /orders', [token], Buffer.alloc(10_485_760))).toMatchObject({ status: 200 });
   const refused = { status: 413, body: '{"message":"Request Entity Too Large"}' };
-  expect(await post(port, Buffer.alloc(10_485_761), [token])).toMatchObject(refused);
+  expect(await send('POST /orders', [token], Buffer.alloc(10_485_761))).toMatchObject(refused);
   const chunked = 'POST /orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n';
   const chunk = Buffer.concat([Buffer.from('c00000\r\n'), Buffer.alloc(0xc00000), Buffer.from('\r\n0\r\n\r\n')]);
   const next = 'GET /orders HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';

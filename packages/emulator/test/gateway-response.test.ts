@@ -1,7 +1,7 @@
 /** Tests what the gateway sends to clients, and what it reports. */
 
 import { describe, expect, test, vi } from 'vitest';
-import { allowing, post, route, send, start, token } from './kit/gateway.ts';
+import { allowing, ask, route, start, token } from './kit/gateway.ts';
 
 describe('the response of a function', () => {
   const malformed = (field: string) => [500, '{"message":"Internal Server Error"}', field] as const;
@@ -19,11 +19,10 @@ describe('the response of a function', () => {
     [{ statusCode: 200, headers: { a: 'x\r\ny: z' } }, ...malformed('headers')],
     [{ statusCode: 200, cookies: ['a=1\r\nx: y'] }, ...malformed('cookies')],
   ])('%j becomes the HTTP response %i %s', async (returned, status, body, field) => {
-    const { port, log } = await start({ Orders: returned });
-    const response = await post(port, '{}', [token]);
+    const { log, headers, ...response } = await ask({ Orders: returned });
     expect(response).toMatchObject({ status, body });
     expect(log[0]?.error).toBe(field && `Orders: malformed response: its ${field} is invalid`);
-    expect(response.headers['content-length']).toBe(status === 204 ? undefined : String(Buffer.byteLength(body)));
+    expect(headers['content-length']).toBe(status === 204 ? undefined : String(Buffer.byteLength(body)));
   });
 
   test("is sent with its headers, but without the connection's, and with a Set-Cookie header for each cookie", async () => {
@@ -49,34 +48,32 @@ describe('the response of a function', () => {
     ['a 413 if the event is too large for the function', { failure: 'over 6 MB', tooLarge: true as const }, 413],
     ['a 500 if the function fails', { failure: 'timed out' }, 500],
   ])('is replaced by %s', async (_, failure, status) => {
-    const { port, log } = await start({ invoke: allowing(async () => ({ ...failure, log: [] })) });
-    expect(await post(port, '{}', [token])).toMatchObject({ status });
-    expect(log).toMatchObject([{ status, error: `Orders: ${failure.failure}` }]);
+    const answer = await ask({ invoke: allowing(async () => ({ ...failure, log: [] })) });
+    expect(answer).toMatchObject({ status, log: [{ status, error: `Orders: ${failure.failure}` }] });
   });
 
   test('is replaced by a 503 if the function does not return before the timeout of the integration', async () => {
     const invoke = allowing(() => new Promise<never>(() => {}));
-    const { port } = await start({ invoke }, { routes: [{ ...route, timeout: 50 }] });
-    expect(await post(port, '{}', [token])).toMatchObject({ status: 503, body: '{"message":"Service Unavailable"}' });
+    const answer = await ask({ invoke }, { routes: [{ ...route, timeout: 50 }] });
+    expect(answer).toMatchObject({ status: 503, body: '{"message":"Service Unavailable"}' });
   });
 });
 
 describe('the gateway', () => {
   test('responds to a path with a broken escape sequence with a message and a request id, and logs the request', async () => {
-    const { port, log } = await start();
-    const response = await send(port, 'POST /%E0%A4%A');
-    expect(response).toMatchObject({ status: 400, headers: { 'content-type': 'application/json' } });
-    expect(JSON.parse(response.body)).toEqual({ message: expect.any(String) });
-    expect(log).toMatchObject([{ status: 400, requestId: response.headers['apigw-requestid'] }]);
+    const { status, headers, body, log } = await ask({}, {}, 'POST /%E0%A4%A');
+    expect([status, headers['content-type']]).toEqual([400, 'application/json']);
+    expect(JSON.parse(body)).toEqual({ message: expect.any(String) });
+    expect(log).toMatchObject([{ status, requestId: headers['apigw-requestid'] }]);
   });
 
   test('logs each request once, with the lines that the functions logged for this request', async () => {
     const line = { functionName: 'Orders', level: 'INFO', message: { outcome: 'stored' } };
-    const { port, log } = await start({
+    const { send, log } = await start({
       invoke: allowing(async () => ({ result: '{"statusCode":200}', log: [line] })),
     });
-    await post(port, '{}', [token], '/orders?secret=1');
-    await post(port, '{}', [token], '/other');
+    await send('POST /orders?secret=1', [token], '{}');
+    await send('POST /other', [token], '{}');
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
     const measured = { time, method: 'POST', milliseconds: expect.any(Number), requestId: expect.any(String) };
     expect(log).toEqual([
@@ -86,16 +83,15 @@ describe('the gateway', () => {
   });
 
   test('logs the beginning of the body of a 4xx', async () => {
-    const { port, log } = await start({ Orders: { statusCode: 400, body: `é${'x'.repeat(5_000)}` } });
-    await post(port, '{}', [token]);
+    const { log } = await ask({ Orders: { statusCode: 400, body: `é${'x'.repeat(5_000)}` } });
     expect(log[0]?.errorBody).toBe(`é${'x'.repeat(3_999)}`);
   });
 });
 
 test('the gateway goes on serving, and reports the error on stderr, if onRequest rejects', async () => {
   const stderr = vi.spyOn(console, 'error').mockReturnValue();
-  const { port } = await start({}, {}, { onRequest: () => Promise.reject(new Error('no disk')) });
-  expect(await post(port, '{}', [token])).toMatchObject({ status: 200 });
-  expect(await post(port, '{}', [token])).toMatchObject({ status: 200 });
+  const { send } = await start({}, {}, { onRequest: () => Promise.reject(new Error('no disk')) });
+  expect(await send('POST /orders', [token], '{}')).toMatchObject({ status: 200 });
+  expect(await send('POST /orders', [token], '{}')).toMatchObject({ status: 200 });
   expect(stderr.mock.calls).toEqual(Array(2).fill(['onRequest failed:', new Error('no disk')]));
 });

@@ -1,8 +1,10 @@
-/** Tests Lambda authorizers that return an IAM policy, payload format 1.0, and the cache of their results. */
-import { describe, expect, test } from 'vitest';
+/** Tests Lambda authorizers: their events, what they return, their identity sources, and the cache of their results. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, test, vi } from 'vitest';
 import type { LambdaAuthorizerSpec } from '../served-stack.ts';
-import { asJson, authorizer, openRoute, send, start, targetOf, token } from './kit/gateway.ts';
+import { asJson, ask, authorizer, json, openRoute, route, serverError, start, targetOf, token } from './kit/gateway.ts';
 import { account } from './kit/templates.ts';
+import { stopTimers } from './kit/temporary.ts';
 
 const arn = (rest: string): string => `arn:aws:execute-api:${account.region}:${account.id}:local/${rest}`;
 
@@ -27,6 +29,107 @@ const guarded = (changes: Partial<LambdaAuthorizerSpec> = {}, routeKeys = ['GET 
   return { routes: routeKeys.map((routeKey) => ({ ...openRoute(routeKey), authorizer: shared })) };
 };
 
+describe('an authorizer', () => {
+  test('gets the request without its body, as in the sample of the AWS documentation', async () => {
+    // AWS's sample of an authorizer's event:
+    // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-lambda-authorizer.html
+    const { send, event, authorizerEvent } = await start({}, { routes: [{ ...route, routeKey: 'POST /orders/{id}' }] });
+    const headers = ['Header1: value1', 'Header2: value1', 'Header2: value2', 'Cookie: cookie1', 'Cookie: cookie2'];
+    await send('POST /orders/1?parameter1=value1&parameter1=value2&parameter2=value', [token, json, ...headers], '{}');
+    const { body: _, isBase64Encoded: __, requestContext, ...shared } = event();
+    expect({ ...requestContext, ...authorizerEvent().requestContext }).toEqual(requestContext);
+    expect(authorizerEvent()).toEqual({
+      ...shared,
+      requestContext: expect.not.objectContaining({ authorizer: expect.anything() }),
+      type: 'REQUEST',
+      pathParameters: { id: '1' },
+      routeArn: `arn:aws:execute-api:${account.region}:${account.id}:local/$default/POST/orders/1`,
+      identitySource: ['Bearer t'],
+    });
+  });
+
+  test('that refuses the request makes the gateway respond 403, without calling the function', async () => {
+    const answer = await ask({ Authorizer: { isAuthorized: false } });
+    const error = `Authorizer: its response, which may be cached, does not allow ${arn('$default/POST/orders')}`;
+    expect(answer).toMatchObject({ status: 403, body: '{"message":"Forbidden"}', log: [{ error }] });
+    expect(answer.called).toEqual(['Authorizer']);
+  });
+
+  test.each<[isSimple: boolean, response: unknown]>([
+    [true, null],
+    [true, 'yes'],
+    [true, {}],
+    [true, { isAuthorized: 'true' }],
+    [true, { isAuthorized: true, context: 'x' }],
+    [false, null],
+    [false, []],
+    [false, { isAuthorized: true }],
+    [false, { principalId: 'me' }],
+    [false, { principalId: 'me', policyDocument: {} }],
+    [false, { policyDocument: policy([all]).policyDocument }],
+    [false, policy([all], { context: 'x' })],
+    [false, policy([statement('allow', '*')])],
+    [false, policy([statement('Allow', undefined)])],
+    [false, policy([statement('Allow', '*', { Action: 7 })])],
+  ])('makes the gateway respond 500, if isAuthorized is accepted (%j), to %j', async (isSimple, response) => {
+    const answer = await ask({ Authorizer: response }, guarded({ isSimple }), 'GET /orders');
+    expect(answer).toMatchObject({ ...serverError, called: ['Authorizer'] });
+    expect(answer.log[0]?.error).toMatch(/^Authorizer: its response/);
+  });
+
+  test('that fails makes the gateway respond 500', async () => {
+    const answer = await ask({ invoke: async () => ({ failure: 'keys gone', log: [] }) });
+    expect(answer).toMatchObject({ ...serverError, log: [{ status: 500, error: 'Authorizer: keys gone' }] });
+  });
+
+  test('that does not return within 10 seconds after an instance was free makes the gateway respond 500', async () => {
+    stopTimers();
+    const begin = Promise.withResolvers<void>();
+    const { send, called, log } = await start({ invoke: () => new Promise<never>(() => {}), begin: begin.promise });
+    const response = send('POST /orders', [token], '{}');
+    while (called.length === 0) await nextTurn();
+    // This is how long the event waits for an instance.
+    vi.advanceTimersByTime(60_000);
+    begin.resolve();
+    await nextTurn();
+    vi.advanceTimersByTime(9_999);
+    await nextTurn();
+    expect(log).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(await response).toMatchObject(serverError);
+  });
+});
+
+describe('the identity sources', () => {
+  const withSources = (...identitySources: string[]) => guarded({ isSimple: true, identitySources });
+  const key = '$request.header.X-Key';
+  const user = '$request.querystring.user';
+
+  test('pass their values to the authorizer in the order of the template, repeated ones joined', async () => {
+    const api = withSources(user, key, '$request.header.Cookie');
+    const headers = ['x-KEY: k', 'x-key: l', 'cookie: c=1; d=2', 'cookie: e=3'];
+    const { authorizerEvent } = await ask({}, api, 'GET /orders?user=%C3%BC&user=b', headers);
+    expect(authorizerEvent().identitySource).toEqual(['ü,b', 'k,l', 'c=1; d=2; e=3']);
+  });
+
+  test.each([
+    ['no header', [], '/orders?user=u', key],
+    ['an empty header', ['X-Key:'], '/orders?user=u', key],
+    ['no query string', ['X-Key: k'], '/orders', user],
+    ['a query parameter in capitals', ['X-Key: k'], '/orders?USER=u', user],
+  ])('must all have a value: the gateway responds 401 to a request with %s', async (_, headers, target, missing) => {
+    const answer = await ask({}, withSources(key, user), `GET ${target}`, headers);
+    expect(answer).toMatchObject({ status: 401, body: '{"message":"Unauthorized"}', called: [] });
+    expect(answer.log[0]?.error).toBe(`Authorizer: not called, because the request has no ${missing}`);
+  });
+
+  test('may be an empty list; the authorizer is then called for every request', async () => {
+    const { status, authorizerEvent } = await ask({}, withSources(), 'GET /orders', []);
+    expect(status).toBe(200);
+    expect(authorizerEvent().identitySource).toBeNull();
+  });
+});
+
 describe('an IAM policy', () => {
   test.each<[statements: unknown, target: string, status: number]>([
     [[statement('Allow', arn('$default/GET/orders/1'))], '/orders/1', 200],
@@ -42,9 +145,9 @@ describe('an IAM policy', () => {
     [[statement('Allow', arn('$default/GET/*x')), statement('Deny', '*')], '/orders/%0Ax', 403],
     [[], '/orders/1', 403],
   ])('with the statements %j makes the gateway respond to GET %s with %d', async (statements, target, status) => {
-    const { port, called } = await start({ Authorizer: policy(statements) }, guarded());
-    expect((await send(port, `GET ${target}`, [token])).status).toBe(status);
-    expect(called).toEqual(status === 200 ? ['Authorizer', 'Orders'] : ['Authorizer']);
+    const answer = await ask({ Authorizer: policy(statements) }, guarded(), `GET ${target}`);
+    expect(answer.status).toBe(status);
+    expect(answer.called).toEqual(status === 200 ? ['Authorizer', 'Orders'] : ['Authorizer']);
   });
 
   test.each([
@@ -52,58 +155,31 @@ describe('an IAM policy', () => {
     ['v1/GET/', '/v1'],
   ])('for %s allows the path %s, which begins with the stage', async (resource, target) => {
     const api = { ...guarded({}, ['GET /', 'GET /a']), stages: ['v1'] };
-    const { port } = await start({ Authorizer: policy(statement('Allow', arn(resource))) }, api);
-    expect((await send(port, `GET ${target}`, [token])).status).toBe(200);
+    const answer = await ask({ Authorizer: policy(statement('Allow', arn(resource))) }, api, `GET ${target}`);
+    expect(answer.status).toBe(200);
   });
 
   test('is accepted, too, from a function that may return isAuthorized', async () => {
-    const { port } = await start(
-      { Authorizer: policy(statement('Allow', arn('*/GET/a'))) },
-      guarded({ isSimple: true }),
-    );
-    expect((await send(port, 'GET /a', [token])).status).toBe(200);
-    expect((await send(port, 'GET /b', [token])).status).toBe(403);
-  });
-
-  test.each([
-    null,
-    [],
-    { isAuthorized: true },
-    { principalId: 'me' },
-    { principalId: 'me', policyDocument: {} },
-    { policyDocument: policy([all]).policyDocument },
-    policy([all], { context: 'x' }),
-    policy([statement('allow', '*')]),
-    policy([statement('Allow', undefined)]),
-    policy([statement('Allow', '*', { Action: 7 })]),
-  ])('is missing or malformed in %j: the gateway responds 500, and the log says why', async (response) => {
-    const { port, called, log } = await start({ Authorizer: response }, guarded());
-    expect(await send(port, 'GET /orders', [token])).toMatchObject({
-      status: 500,
-      body: '{"message":"Internal Server Error"}',
-    });
-    expect(called).toEqual(['Authorizer']);
-    expect(log[0]?.error).toMatch(/^Authorizer: its response/);
+    const Authorizer = policy(statement('Allow', arn('*/GET/a')));
+    const { send } = await start({ Authorizer }, guarded({ isSimple: true }));
+    expect((await send('GET /a', [token])).status).toBe(200);
+    expect((await send('GET /b', [token])).status).toBe(403);
   });
 
   test.each([
     ['Condition', { Condition: { Bool: { 'aws:SecureTransport': 'false' } } }],
     ['NotResource', { Resource: undefined, NotResource: 'x' }],
-  ])(
-    'with a %s, which is not evaluated here, makes the gateway respond 500, and the log says why',
-    async (name, more) => {
-      const { port, log } = await start({ Authorizer: policy([all, statement('Deny', '*', more)]) }, guarded());
-      expect(await send(port, 'GET /orders', [token])).toMatchObject({ status: 500 });
-      expect(log[0]?.error).toBe(`Authorizer: its policy has a ${name}, which is not evaluated here`);
-    },
-  );
+  ])('with a %s, which is not evaluated here, is refused: 500, and the log says why', async (name, more) => {
+    const answer = await ask({ Authorizer: policy([all, statement('Deny', '*', more)]) }, guarded(), 'GET /a');
+    const log = [{ error: `Authorizer: its policy has a ${name}, which is not evaluated here` }];
+    expect(answer).toMatchObject({ ...serverError, log });
+  });
 
   test.each([
     [{ context: { user: 'ann', level: 3, roles: ['a'] } }, { user: 'ann', level: 3, roles: ['a'] }],
     [{}, null],
   ])('may have a context, as in %j: the function gets %j', async (more, expected) => {
-    const { port, event } = await start({ Authorizer: policy([all], more) }, guarded());
-    await send(port, 'GET /orders', [token]);
+    const { event } = await ask({ Authorizer: policy([all], more) }, guarded(), 'GET /orders');
     expect(event().requestContext).toMatchObject({ authorizer: { lambda: expected } });
   });
 });
@@ -112,9 +188,10 @@ test('an authorizer with payload format 1.0 gets the event in the form of the AW
   // AWS's sample: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-lambda-authorizer.html
   const identitySources = ['$request.header.HeaderAuth1', '$request.querystring.user'];
   const api = guarded({ format: '1.0', identitySources }, ['GET /{list}/{id}']);
-  const { port, event, authorizerEvent } = await start({ Authorizer: policy([all]) }, api);
-  await send(port, 'GET /orders/a%20b?user=123&x=1&x=2', ['HeaderAuth1: user1', 'Cookie: c=1; d=2']);
-  const { headers, queryStringParameters, pathParameters, requestContext } = event();
+  const headers = ['HeaderAuth1: user1', 'Cookie: c=1; d=2'];
+  const target = 'GET /orders/a%20b?user=123&x=1&x=2';
+  const { event, authorizerEvent } = await ask({ Authorizer: policy([all]) }, api, target, headers);
+  const { queryStringParameters, pathParameters, requestContext, ...received } = event();
   const { requestId, http } = requestContext;
   expect(authorizerEvent()).toEqual({
     version: '1.0',
@@ -125,7 +202,7 @@ test('an authorizer with payload format 1.0 gets the event in the form of the AW
     resource: '/{list}/{id}',
     path: '/orders/a b',
     httpMethod: 'GET',
-    headers: { ...headers, cookie: 'c=1; d=2' },
+    headers: { ...received.headers, cookie: 'c=1; d=2' },
     queryStringParameters,
     pathParameters,
     requestContext: {
@@ -142,94 +219,65 @@ test('an authorizer with payload format 1.0 gets the event in the form of the AW
 });
 
 describe('the cache', () => {
-  const context = { user: 'ann' };
   const user = '$request.querystring.user';
+  const withRouteKey = { identitySources: [user, '$context.routeKey'] };
+  const twoValues = { identitySources: [user, '$request.querystring.v'] };
+  const ttl = 300_000;
 
   test('keeps the result of an authorizer until its TTL is over', async () => {
     let now = 0;
-    const { port, called, event } = await start({ Authorizer: policy([all], { context }) }, guarded({ ttl: 300_000 }), {
-      clock: () => now,
-    });
+    const Authorizer = policy([all], { context: { user: 'ann' } });
+    const { send, called, event } = await start({ Authorizer }, guarded({ ttl }), { clock: () => now });
     const calls = async (time: number) => {
       now = time;
       called.length = 0;
-      await send(port, 'GET /orders', [token]);
+      await send('GET /orders', [token]);
       return called;
     };
     expect(await calls(0)).toEqual(['Authorizer', 'Orders']);
-    expect(await calls(299_999)).toEqual(['Orders']);
-    expect(event().requestContext).toMatchObject({ authorizer: { lambda: context } });
-    expect(await calls(300_000)).toEqual(['Authorizer', 'Orders']);
-    expect(await calls(599_999)).toEqual(['Orders']);
+    expect(await calls(ttl - 1)).toEqual(['Orders']);
+    expect(event().requestContext).toMatchObject({ authorizer: { lambda: { user: 'ann' } } });
+    expect(await calls(ttl)).toEqual(['Authorizer', 'Orders']);
+    expect(await calls(2 * ttl - 1)).toEqual(['Orders']);
   });
 
-  test.each<[what: string, changes: Partial<LambdaAuthorizerSpec>, targets: string[], invocations: number]>([
+  type Case = [what: string, changes: Partial<LambdaAuthorizerSpec>, targets: string[], calls: number];
+  test.each<[...Case, statuses?: number[], Authorizer?: object]>([
     ['not without a TTL', { ttl: 0 }, ['/a?user=1', '/a?user=1'], 2],
     ['for the same values', {}, ['/a?user=1&x=1', '/a?user=1&x=2'], 1],
     ['for each combination of values', {}, ['/a?user=1', '/a?user=2'], 2],
     ['also for other routes', {}, ['/a?user=1', '/b?user=1'], 1],
-    [
-      'for each route with $context.routeKey',
-      { identitySources: [user, '$context.routeKey'] },
-      ['/a?user=1', '/b?user=1'],
-      2,
-    ],
-    [
-      'without mixing up two values',
-      { identitySources: [user, '$request.querystring.v'] },
-      ['/a?user=1,2&v=3', '/a?user=1&v=2,3'],
-      2,
-    ],
+    ['for each route with $context.routeKey', withRouteKey, ['/a?user=1', '/b?user=1'], 2],
+    ['without mixing up two values', twoValues, ['/a?user=1,2&v=3', '/a?user=1&v=2,3'], 2],
+    ['for refusals, too', { isSimple: true }, ['/a?user=1', '/a?user=1'], 1, [403, 403], { isAuthorized: false }],
+    // A policy for a single path refuses every other path.
+    ['for policies', {}, ['/a?user=1', '/b?user=1'], 1, [200, 403], policy([statement('Allow', arn('*/GET/a'))])],
   ])(
     'is used %s: with %j, the requests %j invoke the authorizer %d times',
-    async (_, changes, targets, invocations) => {
-      const api = guarded({ ttl: 300_000, identitySources: [user], ...changes }, ['GET /a', 'GET /b']);
-      const { port, called } = await start({ Authorizer: policy([all]) }, api);
-      for (const target of targets) expect((await send(port, `GET ${target}`)).status).toBe(200);
-      expect(called.filter((name) => name === 'Authorizer')).toHaveLength(invocations);
+    async (_, changes, targets, calls, ...others) => {
+      const [statuses = [200, 200], Authorizer = policy([all])] = others;
+      const api = guarded({ ttl, identitySources: [user], ...changes }, ['GET /a', 'GET /b']);
+      const { send, called } = await start({ Authorizer }, api);
+      for (const [index, target] of targets.entries())
+        expect((await send(`GET ${target}`)).status).toBe(statuses[index]);
+      expect(called.filter((name) => name === 'Authorizer')).toHaveLength(calls);
     },
   );
 
-  test('keeps a policy, which is evaluated for each request: one for a single path refuses every other path', async () => {
-    const Authorizer = policy([statement('Allow', arn('$default/GET/a'))]);
-    const { port, called, log } = await start({ Authorizer }, guarded({ ttl: 300_000 }));
-    expect((await send(port, 'GET /a', [token])).status).toBe(200);
-    expect(await send(port, 'GET /b', [token])).toMatchObject({ status: 403, body: '{"message":"Forbidden"}' });
-    const error = `Authorizer: its response, which may be cached, does not allow ${arn('$default/GET/b')}`;
-    expect(log[1]).toMatchObject({ error });
-    expect(called).toEqual(['Authorizer', 'Orders']);
-  });
-
-  test('keeps refusals, too', async () => {
-    const { port, called } = await start(
-      { Authorizer: { isAuthorized: false } },
-      guarded({ ttl: 300_000, isSimple: true }),
-    );
-    for (const _ of [1, 2]) expect((await send(port, 'GET /a', [token])).status).toBe(403);
-    expect(called).toEqual(['Authorizer']);
-  });
-
   test('keeps no failures', async () => {
-    const outcomes = [
-      { failure: 'keys gone', log: [] },
-      asJson({}),
-      asJson(policy([all])),
-      asJson({ statusCode: 204 }),
-    ];
-    const invoke = async () => outcomes.shift() ?? asJson(null);
-    const { port } = await start({ invoke }, guarded({ ttl: 300_000 }));
-    const statuses = [];
-    for (const _ of [1, 2, 3]) statuses.push((await send(port, 'GET /a', [token])).status);
-    expect(statuses).toEqual([500, 500, 204]);
+    const failure = { failure: 'keys gone', log: [] };
+    const outcomes = [failure, asJson({}), asJson(policy([all])), asJson({ statusCode: 204 })];
+    const { send } = await start({ invoke: async () => outcomes.shift() ?? asJson(null) }, guarded({ ttl }));
+    for (const status of [500, 500, 204]) expect((await send('GET /a', [token])).status).toBe(status);
   });
 
   test('belongs to one authorizer', async () => {
     const routes = ['Authorizer', 'Other'].map((name) => ({
       ...openRoute(`GET /${name}`),
-      authorizer: { ...authorizer, target: targetOf(name), ttl: 300_000 },
+      authorizer: { ...authorizer, target: targetOf(name), ttl },
     }));
-    const { port } = await start({ Other: { isAuthorized: false } }, { routes });
-    expect((await send(port, 'GET /Authorizer', [token])).status).toBe(200);
-    expect((await send(port, 'GET /Other', [token])).status).toBe(403);
+    const { send } = await start({ Other: { isAuthorized: false } }, { routes });
+    expect((await send('GET /Authorizer', [token])).status).toBe(200);
+    expect((await send('GET /Other', [token])).status).toBe(403);
   });
 });

@@ -4,12 +4,12 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http';
 import { devNull } from 'node:os';
 import path from 'node:path';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { FolderError, lockFolder, openDatabase, reason } from '../dynamodb/data-folder.ts';
 import { openStore } from '../dynamodb/store.ts';
 import { functionSpec } from './kit/one-function.ts';
 import { account, key } from './kit/templates.ts';
-import { startServer, temporaryFolder } from './kit/temporary.ts';
+import { startServer, stopTimers, temporaryFolder } from './kit/temporary.ts';
 
 const newFolder = async () => path.join(await temporaryFolder(), 'data');
 
@@ -176,8 +176,7 @@ describe('the emulator with a store that the user runs', () => {
   test('does not start, and says why, if the store does not respond within 5 seconds', async () => {
     const server = createServer();
     const endpoint = `http://127.0.0.1:${await startServer(server)}`;
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
+    stopTimers();
     const failure = vi.fn();
     const opening = openStore({ endpoint }).catch(failure);
     await once(server, 'request');

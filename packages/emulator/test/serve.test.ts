@@ -12,7 +12,7 @@ import { type ServeOptions, serve } from '../serve.ts';
 import { functionArn, tableArn } from '../served-stack.ts';
 import { folderWith, returning, watchThreads } from './kit/one-function.ts';
 import { account, jwtAuthorizer, key, resource, type SmallStack, smallStack } from './kit/templates.ts';
-import { startServer, temporaryFolder } from './kit/temporary.ts';
+import { startServer, stopTimers, temporaryFolder } from './kit/temporary.ts';
 
 /** Makes options that can be served, and a stand-in for a CDK app, whose stacks Api and Api2 can be served. */
 const prepare = async () => {
@@ -371,8 +371,7 @@ test('close lets a request in progress end with its own status, and accepts no f
   const running = next();
   const response = fetch(`${emulator.url}/One`);
   const { send, ended } = await running;
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
+  stopTimers();
   const closing = emulator.close();
   await vi.advanceTimersByTimeAsync(2_900);
   await expect(fetch(emulator.url)).rejects.toThrow();
@@ -394,8 +393,7 @@ test('close ends a request whose client does not send the rest of it, once an au
   const cut = once(stall().resume(), 'close');
   // When this third request is answered, the others have arrived.
   await ask('/');
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
+  stopTimers();
   const closing = emulator.close();
   await vi.advanceTimersByTimeAsync(5_900);
   late.write('all of it');

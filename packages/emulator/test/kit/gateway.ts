@@ -8,6 +8,7 @@ import { type AccessLogEntry, gateway } from '../../gateway/server.ts';
 import type { Outcome } from '../../lambda/functions.ts';
 import {
   type ApiSpec,
+  type CorsSpec,
   defaultStage,
   type LambdaAuthorizerSpec,
   type RouteSpec,
@@ -19,6 +20,17 @@ import { startServer } from './temporary.ts';
 export type Response = { status: number; headers: Record<string, string>; body: string };
 
 export const targetOf = (functionName: string): Target => ({ functionName, arn: functionName, version: '$LATEST' });
+
+/** Allows each origin, and nothing else. */
+export const anyOrigin: CorsSpec = {
+  allowOrigins: ['*'],
+  allowMethods: [],
+  allowHeaders: [],
+  exposeHeaders: [],
+  allowCredentials: false,
+};
+
+export const serverError = { status: 500, body: '{"message":"Internal Server Error"}' };
 
 /** An authorizer that returns isAuthorized, and whose results are not cached. Requests need an Authorization header. */
 export const authorizer: LambdaAuthorizerSpec = {
@@ -60,8 +72,8 @@ type Options = Partial<Parameters<typeof gateway>[0]> & { clock?: Clock };
 
 /**
  * Starts a gateway that serves `api` until the test ends.
- * @returns the port, the access log, the names of the functions that were called, and the first events of Orders and
- * Authorizer
+ * @returns the port, `send`, the access log, the names of the functions that were called, and the first events of Orders
+ * and Authorizer
  */
 export const start = async (functions: Functions = {}, api: Partial<ApiSpec> = {}, options: Options = {}) => {
   const called: string[] = [];
@@ -76,8 +88,15 @@ export const start = async (functions: Functions = {}, api: Partial<ApiSpec> = {
   };
   const respond = httpApi({ account, stages: [defaultStage], routes: [route], ...api }, invoke, options, options.clock);
   const server = gateway({ respond, onRequest: (entry) => log.push(entry), ...options });
+  const port = await startServer(server);
   return {
-    port: await startServer(server),
+    port,
+    /** Sends a request. `requestLine` is, for example, GET /orders. */
+    send: (requestLine: string, headers: string[] = [], body: string | Buffer = '') => {
+      const length = `Content-Length: ${Buffer.byteLength(body)}`;
+      const head = [`${requestLine} HTTP/1.1`, 'Host: api.example:80', 'Connection: close', ...headers, length, '', ''];
+      return exchange(port, head.join('\r\n'), body);
+    },
     log,
     called,
     event: () => events['Orders'] as APIGatewayProxyEventV2,
@@ -104,16 +123,17 @@ export const exchange = async (port: number, ...parts: (string | Buffer)[]): Pro
   };
 };
 
-/** Sends a request. `requestLine` is, for example, GET /orders. */
-export const send = (port: number, requestLine: string, headers: string[] = [], body: string | Buffer = '') => {
-  const length = `Content-Length: ${Buffer.byteLength(body)}`;
-  const head = [`${requestLine} HTTP/1.1`, 'Host: api.example:80', 'Connection: close', ...headers, length, '', ''];
-  return exchange(port, head.join('\r\n'), body);
+export const token = 'Authorization: Bearer t';
+
+/** Starts a gateway, and sends it a request without a body. @returns what `start` returns, and the response */
+export const ask = async (
+  functions: Functions,
+  api: Partial<ApiSpec> = {},
+  requestLine = 'POST /orders',
+  headers = [token],
+) => {
+  const started = await start(functions, api);
+  return { ...started, ...(await started.send(requestLine, headers)) };
 };
 
-/** Sends a POST request with a body to /orders, or to another target. */
-export const post = (port: number, body: string | Buffer, headers: string[] = [], target = '/orders') =>
-  send(port, `POST ${target}`, headers, body);
-
-export const token = 'Authorization: Bearer t';
 export const json = 'Content-Type: application/json';

@@ -3,12 +3,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import path from 'node:path';
-import { onTestFinished, vi } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { type FunctionOptions, Functions, type Outcome } from '../../lambda/functions.ts';
 import type { FunctionSpec } from '../../served-stack.ts';
 import { listen } from '../../servers.ts';
 import { account } from './templates.ts';
-import { temporaryFolder } from './temporary.ts';
+import { stopTimers, temporaryFolder } from './temporary.ts';
 
 /** A function whose role allows nothing in the store. It has no code, so it cannot be invoked. */
 export const functionSpec: FunctionSpec = {
@@ -49,8 +49,7 @@ export const functionOf = async (
   spec: Partial<FunctionSpec> = {},
   options: FunctionOptions = {},
 ) => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
+  stopTimers();
   const fn: FunctionSpec = {
     ...functionSpec,
     folder: await folderWith(typeof code === 'string' ? { 'index.js': code } : code),

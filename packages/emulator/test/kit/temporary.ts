@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import { listen } from '../../servers.ts';
 
 /** Creates an empty folder. @returns its path */
@@ -21,4 +21,10 @@ export const startServer = async (server: Server): Promise<number> => {
     server.close();
   });
   return port;
+};
+
+/** Timers of this thread, such as time limits, then stand still until the test advances them. */
+export const stopTimers = (): void => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
 };
