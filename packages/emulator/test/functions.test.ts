@@ -80,9 +80,8 @@ test('a function that does not finish loading fails after 10 seconds', async () 
 
 test('a function has up to 8 instances for an event each, and the log says how long an event waited for one', async () => {
   const { connect, next, connections } = await watchThreads();
-  const { functions } = await functionOf(
-    `exports.handler = () => new Promise((resolve) => ${connect}.on('data', () => resolve(1)));`,
-  );
+  const code = `exports.handler = () => new Promise((resolve) => ${connect}.on('data', () => resolve(1)));`;
+  const { functions } = await functionOf(code);
   const started: number[] = [];
   const target = { functionName: 'Fn', arn: 'arn', version: '1' };
   const events = [1, 2, 3, 4, 5, 6, 7, 8, 9];
@@ -120,9 +119,8 @@ test('no more functions load at the same time than there are processors, so that
 });
 
 test('an event and a response of over 6 MB are refused, counted in bytes, not in characters', async () => {
-  const fn = await functionOf(
-    "exports.handler = async (event) => event.startsWith('é') || 'é'.repeat(3_145_777) + event",
-  );
+  const code = "exports.handler = async (event) => event.startsWith('é') || 'é'.repeat(3_145_777) + event";
+  const fn = await functionOf(code);
   expect(await fn.invoke(`${'é'.repeat(3_145_776)}x`)).toMatchObject({ result: 'true' });
   expect(await fn.invoke('é'.repeat(3_145_777))).toMatchObject({ tooLarge: true });
   expect(await fn.invoke('')).toMatchObject({ result: expect.any(String) });
@@ -135,8 +133,6 @@ test('close() aborts the events in progress, and rejects an event that waits for
   const outcomes = Promise.all([fn.invoke(), fn.invoke().catch(String)]);
   await nextTurn();
   await fn.functions.close();
-  expect(await outcomes).toEqual([
-    expect.objectContaining({ failure: expect.stringContaining('exited') }),
-    'Error: The function Fn was closed.',
-  ]);
+  const aborted = { failure: expect.stringContaining('exited') };
+  expect(await outcomes).toMatchObject([aborted, 'Error: The function Fn was closed.']);
 });

@@ -78,11 +78,8 @@ describe('a response to an ordinary request', () => {
   test("has the API's CORS headers in place of the function's", async () => {
     const response = await ask(functions, { cors, routes }, 'GET /orders', [`Origin: ${shop}`]);
     expect(response.headers).toMatchObject({ 'x-count': '2' });
-    expect(corsOf(response)).toEqual({
-      'allow-origin': shop,
-      'allow-credentials': 'true',
-      'expose-headers': 'retry-after,x-count',
-    });
+    const own = { 'allow-origin': shop, 'allow-credentials': 'true', 'expose-headers': 'retry-after,x-count' };
+    expect(corsOf(response)).toEqual(own);
   });
 
   test("keeps the function's CORS headers if the API has no CORS configuration, but the log has the origin", async () => {
@@ -104,7 +101,7 @@ describe('a response to an ordinary request', () => {
     [[shop], [`${shop}.evil.example`], undefined, `${shop}.evil.example`],
     [['https://*.example'], [shop], undefined, shop],
   ])(
-    'from api.example:80 with the AllowOrigins %j to a page of %j allows the origin %s, and the log has the refused one, %s',
+    'with the AllowOrigins %j, for %j, allows %s, and the log has %s',
     async (allowOrigins, origins, allowed, refused) => {
       const headers = origins.map((origin) => `Origin: ${origin}`);
       const response = await ask(functions, { cors: { ...cors, allowOrigins }, routes }, 'GET /orders', headers);

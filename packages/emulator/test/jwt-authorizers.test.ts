@@ -35,11 +35,8 @@ const startWith = async (authorizer = spec, scopes: string[] = []) => {
   return { ...started, ask };
 };
 
-const unauthorized = (challenge: string) => ({
-  status: 401,
-  headers: { 'www-authenticate': challenge },
-  body: '{"message":"Unauthorized"}',
-});
+const body = '{"message":"Unauthorized"}';
+const unauthorized = (challenge: string) => ({ status: 401, headers: { 'www-authenticate': challenge }, body });
 
 const invalid = (description: string) =>
   unauthorized(`Bearer scope="" error="invalid_token" error_description="${description}"`);
@@ -122,20 +119,17 @@ test.each<[scopes: string[], claims: Claims, passed?: string[] | null]>([
   [['read', 'write'], { scope: 'readonly' }],
   [['read', 'write'], { scp: [] }],
   [['read', 'write'], { scope: 7 }],
-])(
-  'a route with the scopes %j, for a token with %j, calls the function with %j, or responds 403',
-  async (scopes, claims, passed) => {
-    const { ask, called, event } = await startWith(spec, scopes);
-    const answer = await ask(await sign(claims));
-    if (passed !== undefined) {
-      expect(answer.status).toBe(200);
-      return expect(event().requestContext).toMatchObject({ authorizer: { jwt: { scopes: passed } } });
-    }
-    const headers = { 'www-authenticate': 'Bearer scope="read write" error="insufficient_scope"' };
-    expect(answer).toMatchObject({ status: 403, headers, body: '{"message":"Forbidden"}' });
-    return expect(called).toEqual([]);
-  },
-);
+])('a route with the scopes %j, for a token with %j, passes on %j, or responds 403', async (scopes, claims, passed) => {
+  const { ask, called, event } = await startWith(spec, scopes);
+  const answer = await ask(await sign(claims));
+  if (passed !== undefined) {
+    expect(answer.status).toBe(200);
+    return expect(event().requestContext).toMatchObject({ authorizer: { jwt: { scopes: passed } } });
+  }
+  const headers = { 'www-authenticate': 'Bearer scope="read write" error="insufficient_scope"' };
+  expect(answer).toMatchObject({ status: 403, headers, body: '{"message":"Forbidden"}' });
+  return expect(called).toEqual([]);
+});
 
 test('the function gets the claims as text', async () => {
   const { ask, event } = await startWith();

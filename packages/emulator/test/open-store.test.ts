@@ -28,9 +28,7 @@ test('lockFolder creates a folder that only the current user can read, and rejec
 test('lockFolder rejects a data folder that it cannot write, and reports why', async () => {
   const folder = await newFolder();
   await writeFile(folder, '');
-  await expect(lockFolder(folder)).rejects.toThrow(
-    /cannot be written: ENOTDIR.* Check its permissions and the space on/,
-  );
+  await expect(lockFolder(folder)).rejects.toThrow(/cannot be written: ENOTDIR.* Check its permissions and the space/);
 });
 
 test.each<[name: string, files: Record<string, string>, first: string]>([
@@ -40,21 +38,17 @@ test.each<[name: string, files: Record<string, string>, first: string]>([
   // Valid LevelDB files in `dynamodb`, but no folder `lock`. The emulator creates `lock` first, so these files must be
   // the user's own.
   ['dynamodb', { CURRENT: 'MANIFEST-000777\n', 'LOG.old': 'mine', 'MANIFEST-000777': 'mine' }, 'CURRENT'],
-])(
-  "lockFolder rejects a data folder whose subfolder %s has the user's own files, and leaves them unchanged: %j",
-  async (name, files, first) => {
-    const folder = await newFolder();
-    const theirs = path.join(folder, name);
-    await mkdir(theirs, { recursive: true });
-    for (const [file, text] of Object.entries(files)) await writeFile(path.join(theirs, file), text);
-    const sentence = `${theirs} has files that the emulator did not create (${first}). Move that folder away, or choose another data folder.`;
-    await expect(lockFolder(folder)).rejects.toThrow(new FolderError(sentence));
-    expect(await readdir(folder)).toEqual([name]);
-    expect((await readdir(theirs)).sort()).toEqual(Object.keys(files).sort());
-    for (const [file, text] of Object.entries(files))
-      expect(await readFile(path.join(theirs, file), 'utf8')).toBe(text);
-  },
-);
+])("lockFolder rejects a data folder whose subfolder %s has the user's own files, %j", async (name, files, first) => {
+  const folder = await newFolder();
+  const theirs = path.join(folder, name);
+  await mkdir(theirs, { recursive: true });
+  for (const [file, text] of Object.entries(files)) await writeFile(path.join(theirs, file), text);
+  const sentence = `${theirs} has files that the emulator did not create (${first}). Move that folder away, or choose another data folder.`;
+  await expect(lockFolder(folder)).rejects.toThrow(new FolderError(sentence));
+  expect(await readdir(folder)).toEqual([name]);
+  const texts = (await readdir(theirs)).map(async (file) => [file, await readFile(path.join(theirs, file), 'utf8')]);
+  expect(Object.fromEntries(await Promise.all(texts))).toEqual(files);
+});
 
 test('lockFolder accepts a folder with the data of a process that has ended', async () => {
   const folder = await newFolder();
@@ -109,9 +103,7 @@ const startSlowStore = async () => {
       return response.end(JSON.stringify({ TableDescription: { ...key, TableStatus: store.status } }));
     }
     store.described += 1;
-    if (store.status !== undefined) {
-      return response.end(JSON.stringify({ Table: { ...key, TableStatus: store.status } }));
-    }
+    if (store.status) return response.end(JSON.stringify({ Table: { ...key, TableStatus: store.status } }));
     return response.writeHead(400).end('{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException"}');
   });
   store.endpoint = `http://127.0.0.1:${await startServer(server)}`;
@@ -150,27 +142,20 @@ describe('the emulator with a store that the user runs', () => {
     },
   );
 
-  test.each([
+  const notHere = 'connect ECONNREFUSED 127.0.0.1:9. Start it, or correct its address.';
+  const invalidToken = '{"__type":"UnrecognizedClientException","message":"The token is invalid."}';
+  test.each<[endpoint: string | [status: number, body: string], why: string]>([
     ['nonsense', 'The store needs a folder, or an endpoint that is an http or https URL'],
-    ['http://127.0.0.1:9', 'connect ECONNREFUSED 127.0.0.1:9. Start it, or correct its address.'],
-  ])('does not start with the address %s, and reports the reason and a remedy', async (endpoint, message) => {
-    await expect(openStore({ endpoint } as { endpoint: string })).rejects.toThrow(message);
-  });
-
-  test.each([
-    [200, '<!doctype html>', 'it does not respond as DynamoDB does. Correct its address.'],
-    [
-      400,
-      '{"__type":"UnrecognizedClientException","message":"The security token is invalid."}',
-      'The security token is',
-    ],
-  ])("does not start, and says why, if the store's address responds with %i %s", async (status, body, why) => {
+    ['http://127.0.0.1:9', notHere],
+    [[200, '<!doctype html>'], 'cannot be used: it does not respond as DynamoDB does. Correct its address.'],
+    [[400, invalidToken], 'cannot be used: The token is invalid.'],
+  ])('does not start, and says why, with the address %j, or at one that responds so', async (at, why) => {
     const site = createServer((request, response) => {
       request.resume();
-      response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0' }).end(body);
+      response.writeHead(Number(at[0]), { 'content-type': 'application/x-amz-json-1.0' }).end(at[1]);
     });
-    const endpoint = `http://127.0.0.1:${await startServer(site)}`;
-    await expect(openStore({ endpoint })).rejects.toThrow(`The store (${endpoint}) cannot be used: ${why}`);
+    const endpoint = typeof at === 'string' ? at : `http://127.0.0.1:${await startServer(site)}`;
+    await expect(openStore({ endpoint })).rejects.toThrow(why);
   });
 
   test('does not start, and says why, if the store does not respond within 5 seconds', async () => {

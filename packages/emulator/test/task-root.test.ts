@@ -96,21 +96,18 @@ test.each<[runtime: string, environment: Record<string, string>, esModule: unkno
   ['nodejs24.x', {}, 1],
   ['nodejs22.x', {}, "SyntaxError: Unexpected token 'export'"],
   ['nodejs22.x', { NODE_OPTIONS: '--experimental-detect-module' }, 1],
-])(
-  'under %s with the variables %j, a .js file is the kind of module that it is on Lambda, whatever package.json is above it',
-  async (runtime, environment, found) => {
-    const expected = {
-      './common.js': 1,
-      './common-with-the-word-import.js': 1,
-      './common-in-strict-mode.js': 1,
-      './es-module.js': found,
-      './minified-es-module.js': found,
-      './typed/es-module.js': 1,
-      './imports-a-name.mjs': 1,
-    };
-    expect(await resultIn(files, Object.keys(expected), { runtime, environment })).toEqual(expected);
-  },
-);
+])('under %s with %j, a .js file is the kind of module that it is on Lambda', async (runtime, environment, found) => {
+  const expected = {
+    './common.js': 1,
+    './common-with-the-word-import.js': 1,
+    './common-in-strict-mode.js': 1,
+    './es-module.js': found,
+    './minified-es-module.js': found,
+    './typed/es-module.js': 1,
+    './imports-a-name.mjs': 1,
+  };
+  expect(await resultIn(files, Object.keys(expected), { runtime, environment })).toEqual(expected);
+});
 
 test('under nodejs22.x, an ES module in a .js file cannot be loaded, even if no package.json is above it', async () => {
   const fn = await functionOf(esModule, { runtime: 'nodejs22.x' });

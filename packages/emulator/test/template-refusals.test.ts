@@ -147,7 +147,9 @@ const functions: Row[] = [
 
 const literal = 'https://issuer.example';
 const sources = (...IdentitySource: string[]) => ({ ...jwtAuthorizer(literal, []).Properties, IdentitySource });
-const audienceOfPool = 'its JwtConfiguration.Audience refers to Pool (AWS::Cognito::UserPool), which is unknown here';
+const jwtConfiguration = 'its JwtConfiguration';
+const unknownPool = 'refers to Pool (AWS::Cognito::UserPool), which is unknown here: pass `jwt: ';
+const cors = (configuration: object) => ({ CorsConfiguration: configuration });
 
 const api: Row[] = [
   ['Stage', { AutoDeploy: undefined }, 'it has no AutoDeploy, and only true is supported'],
@@ -158,28 +160,24 @@ const api: Row[] = [
   [
     'GuardAuthorizer',
     { AuthorizerResultTtlInSeconds: 1, IdentitySource: [] },
-    'its AuthorizerResultTtlInSeconds needs an IdentitySource',
+    'its AuthorizerResultTtlInSeconds needs',
   ],
   ['GuardAuthorizer', { AuthorizerType: 'JWT' }, 'its JwtConfiguration is not an object'],
-  ['GuardAuthorizer', jwtAuthorizer(literal, [{ Ref: 'Pool' }]), `${audienceOfPool}: pass \`jwt: `],
-  [
-    'GuardAuthorizer',
-    jwtAuthorizer('http://127.0.0.1', []),
-    'its JwtConfiguration.Issuer "http://127.0.0.1" is not known here: pass `jwt: ',
-  ],
+  ['GuardAuthorizer', jwtAuthorizer(literal, [{ Ref: 'Pool' }]), `${jwtConfiguration}.Audience ${unknownPool}`],
+  ['GuardAuthorizer', jwtAuthorizer('http://a', []), `${jwtConfiguration}.Issuer "http://a" is not known here: pass`],
   ...[sources(), sources('$request.header.A', '$request.header.B'), sources('$context.routeKey')].map(
     (jwt): Row => ['GuardAuthorizer', jwt, 'it needs exactly one IdentitySource'],
   ),
   [
     'Api',
-    { CorsConfiguration: { AllowCredentials: true, AllowOrigins: ['https://shop.example', '*'] } },
+    cors({ AllowCredentials: true, AllowOrigins: ['https://shop.example', '*'] }),
     'its CorsConfiguration allows credentials and every origin (*)',
   ],
-  ['Api', { CorsConfiguration: { AllowOrigins: [7] } }, 'its CorsConfiguration.AllowOrigins is not a list of strings'],
+  ['Api', cors({ AllowOrigins: [7] }), 'its CorsConfiguration.AllowOrigins is not a list of strings'],
   [
     'Api',
-    { CorsConfiguration: { AllowOrigins: [{ Ref: 'Alarms' }] } },
-    'its CorsConfiguration.AllowOrigins refers to Alarms (AWS::SNS::Topic), which is unknown here.\n',
+    cors({ AllowMethods: [{ Ref: 'A' }] }),
+    'its CorsConfiguration.AllowMethods refers to A, which is unknown here.\n',
   ],
   ['Items', { Replicas: [{ ResourcePolicy: {} }] }, 'its Replicas.0.ResourcePolicy is not supported'],
   ['Orders', { GlobalSecondaryIndexes: [7] }, 'its GlobalSecondaryIndexes.0 is not an object'],
@@ -265,58 +263,41 @@ test.each([
 
 test.each<[what: string, template: Template, message: string]>([
   ['no API', { Resources: {} }, 'The template has no AWS::ApiGatewayV2::Api that can be served.'],
-  [
-    'no stage',
-    ordersTemplate({ Stage: undefined }),
-    'The template has no AWS::ApiGatewayV2::Stage that can be served.',
-  ],
+  ['no stage', ordersTemplate({ Stage: undefined }), 'The template has no AWS::ApiGatewayV2::Stage that can be'],
   ['a Transform', { ...ordersTemplate(), Transform: 'Serverless' }, 'The template has the Transform "Serverless"'],
 ])('readTemplate refuses a template with %s', (_, template, message) => {
   expect(messageOf(template)).toContain(message);
 });
 
 test('readTemplate names several unknown types and properties at once, a line each, and then the option leaveOut', () => {
-  const message = messageAfter({
-    Queue: resource('AWS::SQS::Queue'),
-    Shop: { FileSystemConfigs: [], ImageConfig: {} },
-  });
+  const Shop = { FileSystemConfigs: [], ImageConfig: {} };
+  const message = messageAfter({ Queue: resource('AWS::SQS::Queue'), Shop });
   expect(message.split('\n').map((line) => line.split(' (')[0])).toEqual(['Shop', 'Shop', 'Queue', leaveOutAdvice]);
 });
 
 const { id, region } = account;
+const arnIn = (service: string, name: string): string => `arn:aws:${service}:${region}:${id}:${name}`;
 
 test.each<[value: unknown, reason: string, madeUp?: string]>([
   [
     { Ref: 'Alarms' },
-    'refers to Alarms (AWS::SNS::Topic), which is unknown here. Set the variable with the option',
-    `arn:aws:sns:${region}:${id}:Alarms`,
+    'refers to Alarms (AWS::SNS::Topic), which is unknown here. Set the variable',
+    arnIn('sns', 'Alarms'),
   ],
   [
-    { 'Fn::Sub': 'to ${Pool.Arn}' },
-    'refers to Arn of Pool (AWS::Cognito::UserPool), which is',
-    `to arn:aws:cognito:${region}:${id}:Pool`,
+    { 'Fn::Sub': '-${Pool.Arn}' },
+    'refers to Arn of Pool (AWS::Cognito::UserPool), which',
+    `-${arnIn('cognito', 'Pool')}`,
   ],
-  [
-    { 'Fn::GetAtt': ['Orders', 'StreamArn'] },
-    'refers to StreamArn of Orders (AWS::DynamoDB::Table), which is',
-    `arn:aws:dynamodb:${region}:${id}:Orders`,
-  ],
+  [{ 'Fn::GetAtt': 'Orders.StreamArn' }, 'refers to StreamArn of Orders (AWS::Dynamo', arnIn('dynamodb', 'Orders')],
   [{ Ref: 'Api' }, 'refers to Api (AWS::ApiGatewayV2::Api), which is unknown here', 'Api'],
   [{ Ref: 'AWS::StackId' }, 'refers to AWS::StackId, which is unknown here', 'AWS::StackId'],
   [{ Ref: 'constructor' }, 'refers to constructor, which is unknown here', 'constructor'],
   [{ Ref: 'NoDefault' }, 'refers to the parameter NoDefault, which has no default value', 'NoDefault'],
   [{ Ref: 'FromSsm' }, 'refers to the parameter FromSsm, which has no default value', 'FromSsm'],
-  [
-    { 'Fn::Join': ['', ['to ', { 'Fn::ImportValue': 'a' }]] },
-    'imports a, which no stack of the same folder exports',
-    'to a',
-  ],
+  [{ 'Fn::Join': ['', ['-', { 'Fn::ImportValue': 'a' }]] }, 'imports a, which no stack of the same folder', '-a'],
   [{ 'Fn::Base64': 'a' }, 'uses Fn::Base64', 'Fn::Base64'],
-  [
-    { 'Fn::Join': [':', ['{{resolve', 'ssm', 'key}}']] },
-    'has a dynamic reference ({{resolve:...}})',
-    'resolve:ssm:key',
-  ],
+  [{ 'Fn::Join': [':', ['{{resolve', 'ssm:a}}']] }, 'has a dynamic reference ({{resolve:...}})', 'resolve:ssm:a'],
   [{ Ref: ['a'] }, 'has a malformed Ref.'],
   [{ 'Fn::GetAtt': [['a']] }, 'has a malformed Fn::GetAtt'],
   [{ 'Fn::Join': ['', 'text'] }, 'has a malformed Fn::Join'],
@@ -359,11 +340,7 @@ describe('with leaveOut, readTemplate', () => {
   /** A function that no route invokes, and its alias. */
   const worker = (properties: object = {}, roleProperties: object = {}): Changes => ({
     Worker: lambda(assetHash('c'), 'WorkerRole', properties),
-    WorkerLive: resource('AWS::Lambda::Alias', {
-      ...alias,
-      FunctionName: { Ref: 'Worker' },
-      FunctionVersion: '$LATEST',
-    }),
+    WorkerLive: resource('AWS::Lambda::Alias', { ...alias, FunctionName: 'Worker', FunctionVersion: '$LATEST' }),
     WorkerRole: role(roleProperties),
   });
 
@@ -387,36 +364,27 @@ describe('with leaveOut, readTemplate', () => {
   });
 
   const queueUrl = `https://sqs.${region}.amazonaws.com/${id}`;
-  const topic = `arn:aws:sns:${region}:${id}`;
   test.each<[type: string, properties: object, values: Record<string, string>, isKnown: boolean]>([
-    ['Events::EventBus', { Name: 'news' }, { Ref: 'news', Arn: `arn:aws:events:${region}:${id}:event-bus/news` }, true],
+    ['Events::EventBus', { Name: 'news' }, { Ref: 'news', Arn: arnIn('events', 'event-bus/news') }, true],
     ['S3::Bucket', { BucketName: 'news' }, { Ref: 'news', Arn: 'arn:aws:s3:::news' }, true],
     ['S3::Bucket', { BucketName: 'news' }, { DomainName: 'news' }, false],
-    ['SecretsManager::Secret', { Name: 'a' }, { Ref: `arn:aws:secretsmanager:${region}:${id}:secret:Other` }, false],
-    ['SNS::Topic', { TopicName: { 'Fn::Sub': 'to-${Orders}' } }, { Ref: `${topic}:to-Orders` }, true],
+    ['SecretsManager::Secret', { Name: 'a' }, { Ref: arnIn('secretsmanager', 'secret:Other') }, false],
+    ['SNS::Topic', { TopicName: { 'Fn::Sub': 'to-${Orders}' } }, { Ref: arnIn('sns', 'to-Orders') }, true],
     ['SQS::Queue', { QueueName: 'a.fifo' }, { QueueUrl: `${queueUrl}/a.fifo` }, true],
     ['SQS::Queue', {}, { Ref: `${queueUrl}/Other`, QueueUrl: `${queueUrl}/Other`, QueueName: 'Other' }, false],
     ['SSM::Parameter', { Name: '/shop/name' }, { Ref: '/shop/name' }, true],
-    [
-      'StepFunctions::StateMachine',
-      { StateMachineName: 'pay' },
-      { Ref: `arn:aws:states:${region}:${id}:stateMachine:pay` },
-      true,
-    ],
+    ['StepFunctions::StateMachine', { StateMachineName: 'a' }, { Ref: arnIn('states', 'stateMachine:a') }, true],
     ['Cognito::UserPool', {}, { Ref: `${region}_Other` }, false],
-  ])(
-    'for a resource of the type AWS::%s with the properties %j has the values %j; are they known? %j',
-    (type, properties, values, isKnown) => {
-      const references = Object.keys(values).map((name) =>
-        name === 'Ref' ? { Ref: 'Other' } : { 'Fn::GetAtt': ['Other', name] },
-      );
-      const Other = resource(`AWS::${type}`, properties);
-      const { functions, leftOut } = leavingOut({ Other, Shop: { Environment: { Variables: { ...references } } } });
-      expect(functions[0]?.environment).toEqual({ ...Object.values(values) });
-      const madeUp = leftOut.filter(({ resource }) => resource.startsWith('Environment'));
-      expect(madeUp).toHaveLength(isKnown ? 0 : references.length);
-    },
-  );
+  ])('has, for an AWS::%s with the properties %j, the values %j; known: %j', (type, properties, values, isKnown) => {
+    const references = Object.keys(values).map((name) =>
+      name === 'Ref' ? { Ref: 'Other' } : { 'Fn::GetAtt': ['Other', name] },
+    );
+    const Other = resource(`AWS::${type}`, properties);
+    const { functions, leftOut } = leavingOut({ Other, Shop: { Environment: { Variables: { ...references } } } });
+    expect(functions[0]?.environment).toEqual({ ...Object.values(values) });
+    const madeUp = leftOut.filter(({ resource }) => resource.startsWith('Environment'));
+    expect(madeUp).toHaveLength(isKnown ? 0 : references.length);
+  });
 
   test('gives a function with a role from elsewhere no permissions', () => {
     const { functions } = leavingOut({ Shop: { Role: 'arn:aws:iam::1:role/path/theirs' } });

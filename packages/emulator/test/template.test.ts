@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { functionArn, type JwtIssuer, tableArn } from '../served-stack.ts';
+import { defaultAccount, type FunctionSpec, functionArn, type JwtIssuer, tableArn } from '../served-stack.ts';
 import type { Deployment, OtherStack } from '../template/cloud-assembly.ts';
 import { typesWithoutEffect } from '../template/other-types.ts';
 import { type ReadOptions, readTemplate, type Template } from '../template/read-template.ts';
@@ -14,16 +14,13 @@ import {
   jwtAuthorizer,
   key,
   lambda,
-  number,
   ordersTemplate,
   permission,
   policy,
-  range,
   resource,
   role,
   route,
   stage,
-  text,
 } from './kit/templates.ts';
 
 const read = (changes?: Changes, options: ReadOptions & Deployment = {}) =>
@@ -94,13 +91,6 @@ describe('readTemplate', () => {
     expect(guard).toMatchObject({ name: 'the-guard', logLevel: 'WARN', roleName: 'guard', ...defaults });
   });
 
-  test.each<[logging: object, level: string]>([
-    [{ LogFormat: 'JSON' }, 'INFO'],
-    [{ LogFormat: 'JSON', ApplicationLogLevel: 'DEBUG' }, 'DEBUG'],
-  ])('reads the LoggingConfig %j as the log level %s', (logging, level) => {
-    expect(read({ Shop: { LoggingConfig: logging } }).functions[0]?.logLevel).toBe(level);
-  });
-
   test("reads the statements about DynamoDB in all policies of a function's role", () => {
     expect(read().functions[0]?.role).toEqual([
       { effect: 'Deny', actions: ['dynamodb:Scan'], resources: ['*'] },
@@ -113,21 +103,26 @@ describe('readTemplate', () => {
     ]);
   });
 
-  test.each(['*', '*:*', 'DynamoDB:GetItem'])('reads a statement that allows the action %s', (action) => {
-    const Statement = { Effect: 'Allow', Action: ['s3:GetObject', action], Resource: '*' };
-    const { functions } = read({ ShopPolicy: { PolicyDocument: { Statement } } });
-    const expected = { effect: 'Allow', actions: Statement.Action, resources: ['*'] };
-    expect(functions[0]?.role).toContainEqual(expected);
+  const allowing = (...actions: string[]) => ({ effect: 'Allow', actions, resources: ['*'] });
+  const ofPolicy = (...Action: string[]): Changes => ({
+    ShopPolicy: { PolicyDocument: { Statement: { Effect: 'Allow', Action, Resource: '*' } } },
   });
-
-  test.each([
-    ['arn:aws:iam::aws:policy/AmazonDynamoDBFullAccess', ['dynamodb:*'], ['*']],
-    [{ Ref: 'ReadItems' }, ['dynamodb:GetItem'], [tableArn(account, 'items')]],
-    ['arn:aws:iam::aws:policy/AWSXRayDaemonWriteAccess'],
-  ])('reads the permissions boundary %j, and that it allows %j on %j', (PermissionsBoundary, actions?, resources?) => {
-    const { functions } = read({ ShopRole: { PermissionsBoundary } });
-    expect(functions[0]?.boundary).toEqual(actions ? [{ effect: 'Allow', actions, resources }] : []);
-    expect(functions[1]).not.toHaveProperty('boundary');
+  const limitedBy = (PermissionsBoundary: unknown): Changes => ({ ShopRole: { PermissionsBoundary } });
+  const readItems = { ...allowing('dynamodb:GetItem'), resources: [tableArn(account, 'items')] };
+  test.each<[changes: Changes, expected: Partial<FunctionSpec>]>([
+    [{ Shop: { LoggingConfig: { LogFormat: 'JSON' } } }, { logLevel: 'INFO' }],
+    [{ Shop: { LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'DEBUG' } } }, { logLevel: 'DEBUG' }],
+    ...['*', '*:*', 'DynamoDB:GetItem'].map((action): [Changes, object] => [
+      ofPolicy('s3:GetObject', action),
+      { role: expect.arrayContaining([allowing('s3:GetObject', action)]) },
+    ]),
+    [limitedBy('arn:aws:iam::aws:policy/AmazonDynamoDBFullAccess'), { boundary: [allowing('dynamodb:*')] } as object],
+    [limitedBy({ Ref: 'ReadItems' }), { boundary: [readItems] } as object],
+    [limitedBy('arn:aws:iam::aws:policy/AWSXRayDaemonWriteAccess'), { boundary: [] }],
+  ])('with the changes %j reads, for the function Shop, %j', (changes, expected) => {
+    const [shopFunction, guard] = read(changes).functions;
+    expect(shopFunction).toMatchObject(expected);
+    expect(guard).not.toHaveProperty('boundary');
   });
 
   test.each<[Condition: string, exists: boolean]>([
@@ -140,11 +135,8 @@ describe('readTemplate', () => {
 
   const exporting = (Value: unknown, properties: object = {}) => {
     const Outputs = { Plain: { Value: 'none' }, Table: { Value, Export: { Name: 'Data:Table' } } };
-    return {
-      template: { Resources: { Table: resource('AWS::DynamoDB::Table', { ...key, ...properties }) }, Outputs },
-      account,
-      nameOnAws: 'Data',
-    };
+    const Table = resource('AWS::DynamoDB::Table', { ...key, ...properties });
+    return { template: { Resources: { Table }, Outputs }, account, nameOnAws: 'Data' };
   };
   const importing = withVariables({ TABLE: { 'Fn::ImportValue': 'Data:Table' }, STACK: { Ref: 'AWS::StackName' } });
 
@@ -165,11 +157,8 @@ describe('readTemplate', () => {
   describe('a route to a function of another stack', () => {
     /** A stack with a function, named Hello if its logical id is. */
     const codeStack = (properties: object = {}, logicalId = 'Hello', others: Changes = {}) => {
-      const Resources = {
-        [logicalId]: lambda(assetHash('d'), 'HelloRole', properties),
-        HelloRole: role({}),
-        ...(others as Template['Resources']),
-      };
+      const own = { [logicalId]: lambda(assetHash('d'), 'HelloRole', properties), HelloRole: role({}) };
+      const Resources = { ...own, ...others } as Template['Resources'];
       const Outputs = {
         Hello: { Value: arnOf(logicalId), Export: { Name: 'Code:Hello' } },
         Role: { Value: { Ref: 'HelloRole' }, Export: { Name: 'Code:Role' } },
@@ -270,37 +259,21 @@ describe('readTemplate', () => {
     expect(read(resources, { leaveOut: true }).withoutEffect).not.toContain(`${id} (AWS::Lambda::Function)`);
   });
 
+  test('uses the default account unless the stack has one', () => {
+    expect(readTemplate(ordersTemplate(), '/assets').account).toEqual(defaultAccount);
+  });
+
   test('names what has no effect', () => {
-    expect(read().withoutEffect).toEqual([
-      'Logs (AWS::Logs::LogGroup)',
-      'Alarms (AWS::SNS::Topic)',
-      'Pool (AWS::Cognito::UserPool)',
-    ]);
+    const names = ['Logs (AWS::Logs::LogGroup)', 'Alarms (AWS::SNS::Topic)', 'Pool (AWS::Cognito::UserPool)'];
+    expect(read().withoutEffect).toEqual(names);
   });
 
   test('reads tables with their indexes', () => {
-    expect(read().tables).toEqual([
-      {
-        TableName: 'Orders',
-        KeySchema: [hash('id')],
-        AttributeDefinitions: [text('id'), number('day')],
-        GlobalSecondaryIndexes: [
-          {
-            IndexName: 'byDay',
-            KeySchema: [hash('day')],
-            Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['total'] },
-          },
-        ],
-      },
-      {
-        TableName: 'items',
-        KeySchema: [hash('order'), range('number')],
-        AttributeDefinitions: [text('order'), number('number'), number('price')],
-        LocalSecondaryIndexes: [
-          { IndexName: 'byPrice', KeySchema: [hash('order'), range('price')], Projection: { ProjectionType: 'ALL' } },
-        ],
-      },
-    ]);
+    const { Orders, Items } = ordersTemplate().Resources;
+    const { Replicas: _, ...items } = Items?.Properties ?? {};
+    const Projection = { ProjectionType: 'INCLUDE', NonKeyAttributes: ['total'] };
+    const GlobalSecondaryIndexes = [{ IndexName: 'byDay', KeySchema: [hash('day')], Projection }];
+    expect(read().tables).toEqual([{ TableName: 'Orders', ...Orders?.Properties, GlobalSecondaryIndexes }, items]);
   });
 
   test('makes up a longer table name if the logical id of the table is too short for DynamoDB', () => {
@@ -328,11 +301,6 @@ describe('readTemplate', () => {
     expect(read(Object.fromEntries(changes))).toEqual(read());
   });
 
-  test('serves all stages that have other names, without $default', () => {
-    const { api } = read({ Stage: stage({ StageName: 'dev' }), V1: stage({ StageName: 'v1' }) });
-    expect(api.stages).toEqual(['dev', 'v1']);
-  });
-
   test('ignores another stage beside $default', () => {
     const { withoutEffect, ...others } = read({ V1: stage({ StageName: 'v1' }) });
     const { withoutEffect: before, ...same } = read();
@@ -349,42 +317,50 @@ describe('readTemplate', () => {
     expect(() => read({ [logicalId]: properties })).not.toThrow();
   });
 
-  test('accepts similar routes if they differ in more than the names of their path variables', () => {
-    const paths = ['GET /', 'GET /orders/{id+}', 'POST /orders/{id}', 'GET /orders/id', 'PUT /~a.b:c/{d-e}'];
-    const routeKeys = ['$default', ...paths];
-    const routes = routeKeys.map((key, index) => [`Route${index}`, route(key, { Ref: 'ShopIntegration' })]);
-    const { api } = read(Object.fromEntries(routes));
-    expect(api.routes.slice(2).map(({ routeKey }) => routeKey)).toEqual(routeKeys);
-  });
-
-  test('uses the defaults of an integration without a timeout, and of an authorizer without identity sources', () => {
-    const { api } = read({
-      GuardAuthorizer: { IdentitySource: undefined },
-      ShopIntegration: { TimeoutInMillis: undefined },
-    });
-    expect(api.routes[0]).toMatchObject({ timeout: 30_000, authorizer: { identitySources: [] } });
-  });
-
-  test('reads an authorizer as the CDK makes it by default', () => {
-    const identitySources = ['$request.header.Authorization', '$context.routeKey'];
-    const { api } = read({
-      GuardAuthorizer: {
-        AuthorizerPayloadFormatVersion: '1.0',
-        AuthorizerResultTtlInSeconds: 300,
-        EnableSimpleResponses: undefined,
-        IdentitySource: identitySources,
-      },
-    });
-    const expected = { identitySources, format: '1.0', isSimple: false, ttl: 300_000 };
-    expect(api.routes[0]?.authorizer).toMatchObject(expected);
-  });
-
-  const poolUrl = {
-    'Fn::Join': ['', ['https://cognito-idp.', { Ref: 'AWS::Region' }, '.amazonaws.com/', { Ref: 'Pool' }]],
+  const paths = ['GET /', 'GET /orders/{id+}', 'POST /orders/{id}', 'GET /orders/id', 'PUT /~a.b:c/{d-e}'];
+  const routeKeys = ['$default', ...paths];
+  const identitySources = ['$request.header.Authorization', '$context.routeKey'];
+  const asTheCdkMakesIt = {
+    AuthorizerPayloadFormatVersion: '1.0',
+    AuthorizerResultTtlInSeconds: 300,
+    EnableSimpleResponses: undefined,
+    IdentitySource: identitySources,
   };
+  const invoking = (invoked: object): Changes => ({
+    ShopIntegration: { IntegrationUri: invoked },
+    ShopPermission: { FunctionName: invoked },
+  });
+  const targeting = (version: string) => ({ routes: [{}, { target: { functionName: 'Shop', version } }] });
+
+  const severalStages = { Stage: stage({ StageName: 'dev' }), V1: stage({ StageName: 'v1' }) };
+  const similarRoutes = routeKeys.map((key, index) => [`Route${index}`, route(key, { Ref: 'ShopIntegration' })]);
+  const similar = { routes: [{}, {}, ...routeKeys.map((routeKey) => ({ routeKey }))] };
+  const asMade = { identitySources, format: '1.0', isSimple: false, ttl: 300_000 };
+  const withoutSources = { IdentitySource: undefined };
+  const withoutTimeout = { TimeoutInMillis: undefined };
+  const firstRoute = (expected: object) => ({ routes: [expected, {}] });
+
+  test.each<[what: string, changes: Changes, expected: object]>([
+    ['several stages, without $default', severalStages, { stages: ['dev', 'v1'] }],
+    ['routes that differ in more than the names of their variables', Object.fromEntries(similarRoutes), similar],
+    ['an integration without a timeout', { ShopIntegration: withoutTimeout }, firstRoute({ timeout: 30_000 })],
+    [
+      'an authorizer without identity sources',
+      { GuardAuthorizer: withoutSources },
+      firstRoute({ authorizer: { identitySources: [] } }),
+    ],
+    ['an authorizer as the CDK makes it', { GuardAuthorizer: asTheCdkMakesIt }, firstRoute({ authorizer: asMade })],
+    ['an integration of a function', invoking(arnOf('Shop')), targeting('$LATEST')],
+    ['an integration of a version', invoking({ Ref: 'ShopVersion' }), targeting('1')],
+    ['an integration of an alias of $LATEST', { ShopLive: { FunctionVersion: '$LATEST' } }, targeting('$LATEST')],
+  ])('reads %s', (_, changes, expected) => {
+    expect(read(changes).api).toMatchObject(expected);
+  });
+
+  const ofPool = { Ref: 'Pool' };
+  const poolUrl = { 'Fn::Join': ['', ['https://cognito-idp.', { Ref: 'AWS::Region' }, '.amazonaws.com/', ofPool]] };
   const literal = 'https://issuer.example';
   const local = { issuer: 'http://127.0.0.1:9', audience: ['me'], jwks: { keys: [] } };
-  const ofPool = { Ref: 'Pool' };
   test.each<[what: string, Issuer: unknown, Audience: unknown[], jwt: JwtIssuer | undefined, expected: object]>([
     ['with known values', literal, ['shop'], undefined, { issuer: literal, audience: ['shop'] }],
     ['of another issuer than `jwt`', literal, ['shop'], local, { issuer: literal, audience: ['shop'] }],
@@ -393,10 +369,8 @@ describe('readTemplate', () => {
     ['of a user pool, with a known audience', poolUrl, ['shop'], local, { ...local, audience: ['shop'] }],
     ['with an unknown audience', literal, ['shop', ofPool], local, { issuer: literal, audience: ['shop', 'me'] }],
   ])('reads a JWT authorizer %s: %j, %j, %j', (_, Issuer, Audience, jwt, expected) => {
-    const changes = {
-      GuardAuthorizer: jwtAuthorizer(Issuer, Audience),
-      GetOrder: { AuthorizationType: 'JWT', AuthorizationScopes: ['read'] },
-    };
+    const GetOrder = { AuthorizationType: 'JWT', AuthorizationScopes: ['read'] };
+    const changes = { GuardAuthorizer: jwtAuthorizer(Issuer, Audience), GetOrder };
     const [route] = read(changes, jwt && { jwt }).api.routes;
     expect(route).toMatchObject({ routeKey: 'GET /orders/{id}', scopes: ['read'] });
     expect(route?.authorizer).toEqual({ ...expected, identitySource: '$request.header.Authorization' });
@@ -413,17 +387,5 @@ describe('readTemplate', () => {
     const reading = () => read(changes, { others, jwt: { issuer, audience: ['me'] } });
     if (expected) expect(reading().functions[0]?.environment).toEqual(expected);
     else expect(reading).toThrow('POOL refers to Pool (AWS::Cognito::UserPool), which is unknown here');
-  });
-
-  const integrationOf = (invoked: object) => ({
-    ShopIntegration: { IntegrationUri: invoked },
-    ShopPermission: { FunctionName: invoked },
-  });
-  test.each<[of: string, changes: Changes, version: string]>([
-    ['a function', integrationOf(arnOf('Shop')), '$LATEST'],
-    ['a version', integrationOf({ Ref: 'ShopVersion' }), '1'],
-    ['an alias of $LATEST', { ShopLive: { FunctionVersion: '$LATEST' } }, '$LATEST'],
-  ])('accepts an integration that invokes %s', (_, changes, version) => {
-    expect(read(changes).api.routes[1]?.target).toMatchObject({ functionName: 'Shop', version });
   });
 });

@@ -21,16 +21,13 @@ export type Response = { status: number; headers: Record<string, string>; body: 
 
 export const targetOf = (functionName: string): Target => ({ functionName, arn: functionName, version: '$LATEST' });
 
+const noHeaders = { allowMethods: [], allowHeaders: [], exposeHeaders: [], allowCredentials: false };
 /** Allows each origin, and nothing else. */
-export const anyOrigin: CorsSpec = {
-  allowOrigins: ['*'],
-  allowMethods: [],
-  allowHeaders: [],
-  exposeHeaders: [],
-  allowCredentials: false,
-};
+export const anyOrigin: CorsSpec = { ...noHeaders, allowOrigins: ['*'] };
 
 export const serverError = { status: 500, body: '{"message":"Internal Server Error"}' };
+
+export const openRoute = (routeKey: string): RouteSpec => ({ routeKey, target: targetOf('Orders'), timeout: 30_000 });
 
 /** An authorizer that returns isAuthorized, and whose results are not cached. Requests need an Authorization header. */
 export const authorizer: LambdaAuthorizerSpec = {
@@ -45,14 +42,7 @@ export const authorizer: LambdaAuthorizerSpec = {
  * A route to the function Orders, with the function Authorizer as its authorizer. Requests need an Authorization
  * header.
  */
-export const route: RouteSpec = {
-  routeKey: 'POST /orders',
-  target: targetOf('Orders'),
-  timeout: 30_000,
-  authorizer,
-};
-
-export const openRoute = (routeKey: string): RouteSpec => ({ routeKey, target: targetOf('Orders'), timeout: 30_000 });
+export const route: RouteSpec = { ...openRoute('POST /orders'), authorizer };
 
 export const allow = { isAuthorized: true, context: { sub: 'me' } };
 /** Makes an `invoke` whose authorizer allows each request. `invokeOrders` stands for the function. */

@@ -24,11 +24,8 @@ export const arnOf = (logicalId: string) => ({ 'Fn::GetAtt': [logicalId, 'Arn'] 
 
 export const policy = (...statements: object[]) => ({ Version: '2012-10-17', Statement: statements });
 
-const lambdaMayAssume = policy({
-  Effect: 'Allow',
-  Action: 'sts:AssumeRole',
-  Principal: { Service: { 'Fn::Sub': 'lambda.${AWS::URLSuffix}' } },
-});
+const lambdaService = { Service: { 'Fn::Sub': 'lambda.${AWS::URLSuffix}' } };
+const lambdaMayAssume = policy({ Effect: 'Allow', Action: 'sts:AssumeRole', Principal: lambdaService });
 
 export type ResourceOf = { Type: string; Properties: Record<string, unknown>; Condition?: string };
 
@@ -54,12 +51,8 @@ export const lambda = (hash: string, roleId: string, Properties: object = {}) =>
     ...Properties,
   });
 
-export const permission = (FunctionName: object) =>
-  resource('AWS::Lambda::Permission', {
-    Action: 'lambda:InvokeFunction',
-    FunctionName,
-    Principal: 'apigateway.amazonaws.com',
-  });
+const mayInvoke = { Action: 'lambda:InvokeFunction', Principal: 'apigateway.amazonaws.com' };
+export const permission = (FunctionName: object) => resource('AWS::Lambda::Permission', { ...mayInvoke, FunctionName });
 
 const inApi = (part: string, Properties: object) =>
   resource(`AWS::ApiGatewayV2::${part}`, { ApiId: { Ref: 'Api' }, ...Properties });
@@ -83,12 +76,9 @@ export const authorizer = (AuthorizerUri: object, Properties: object = {}) =>
     ...Properties,
   });
 
+const fromHeader = { AuthorizerType: 'JWT', IdentitySource: ['$request.header.Authorization'] };
 export const jwtAuthorizer = (Issuer: unknown, Audience: unknown) =>
-  inApi('Authorizer', {
-    AuthorizerType: 'JWT',
-    IdentitySource: ['$request.header.Authorization'],
-    JwtConfiguration: { Audience, Issuer },
-  });
+  inApi('Authorizer', { ...fromHeader, JwtConfiguration: { Audience, Issuer } });
 
 /**
  * By the logical id of a resource: properties to set, a resource to add or to put in its place, or undefined to remove
@@ -152,9 +142,7 @@ const writeAsset = async (assets: string, code: string): Promise<string> => {
   return digest;
 };
 
-const managedPolicy = (name: string) => ({
-  'Fn::Join': ['', ['arn:', { Ref: 'AWS::Partition' }, `:iam::aws:policy/${name}`]],
-});
+const managedPolicy = (name: string) => ({ 'Fn::Sub': `arn:\${AWS::Partition}:iam::aws:policy/${name}` });
 
 /**
  * Makes the template of a small shop: two functions, an alias, two tables with indexes, an authorizer, CORS. Some parts
@@ -256,6 +244,8 @@ const tables = {
 const allow = (Action: string | string[], Resource: unknown, more: object = {}) =>
   policy({ Effect: 'Allow', Action, Resource, ...more });
 
+const itemsArn = { 'Fn::Sub': '${Items.Arn}' };
+
 const roles = {
   ShopRole: role({
     ManagedPolicyArns: [managedPolicy('service-role/AWSLambdaBasicExecutionRole'), { Ref: 'ReadItems' }],
@@ -271,9 +261,7 @@ const roles = {
     ),
     Roles: [{ Ref: 'ShopRole' }],
   }),
-  ReadItems: resource('AWS::IAM::ManagedPolicy', {
-    PolicyDocument: allow('dynamodb:GetItem', { 'Fn::Sub': '${Items.Arn}' }),
-  }),
+  ReadItems: resource('AWS::IAM::ManagedPolicy', { PolicyDocument: allow('dynamodb:GetItem', itemsArn) }),
   GuardRole: role({ RoleName: 'guard', ManagedPolicyArns: [managedPolicy('AWSXRayDaemonWriteAccess')] }),
   OthersPolicy: resource('AWS::IAM::Policy', { PolicyDocument: allow('*', '*'), Roles: ['another-role'] }),
 };
