@@ -55,9 +55,7 @@ test('the command serves a stack of a stage, prints requests, serves changes, ke
   await see(/^ {2}routes: ANY \/hello\/\{name\}\n {2}functions: Broken, Hello\n {2}tables: Visits$/m);
   await see(/^ {2}without effect: Logs\w+ \(AWS::Logs::LogGroup\)$/m);
   await see(/^ {2}left out: Jobs\w+ \(AWS::SQS::Queue\), Mails\w+ \(AWS::SQS::Queue\), because only HTTP APIs/m);
-  await see(
-    /^The function Broken .* cannot be loaded: Error: no setting\nBroken ERROR .*\n.*\n {4}at .*broken\.js:1:7/m,
-  );
+  await see(/^The function Broken .* cannot be loaded: Error: no setting\nBroken ERROR .*\n.*\n +at .*broken\.js:1:7/m);
   const ask = async (headers = {}) => (await fetch(`${url}/hello/Ann`, { headers })).text();
   expect(await ask()).toBe('Hello Dr. Ann');
   await see(

@@ -17,11 +17,8 @@ describe('the embedded store', () => {
     KeySchema: [hash('day'), range('total')],
     Projection: { ProjectionType: 'INCLUDE' as const, NonKeyAttributes: ['note', 'name'] },
   };
-  const byTotal = {
-    IndexName: 'byTotal',
-    KeySchema: [hash('customer'), range('total')],
-    Projection: { ProjectionType: 'KEYS_ONLY' as const },
-  };
+  const Projection = { ProjectionType: 'KEYS_ONLY' as const };
+  const byTotal = { IndexName: 'byTotal', KeySchema: [hash('customer'), range('total')], Projection };
   const attributes = [text('customer'), number('id'), text('day')];
   const orders = {
     TableName: 'Orders',
@@ -86,24 +83,14 @@ describe('the embedded store', () => {
   });
 
   const nameless = { M: { '': { S: 'x' } } };
-  const condition = (expression: string, value: object) => ({
-    ConditionExpression: expression,
-    ExpressionAttributeValues: { ':v': value },
-  });
-  const ofOrder = { customer: order.customer, id: order.id };
-  const set = (name: string, value: object) => ({
-    Key: ofOrder,
-    UpdateExpression: `SET ${name} = :v`,
-    ExpressionAttributeValues: { ':v': value },
-  });
+  const withValue = (value: object) => ({ ExpressionAttributeValues: { ':v': value } });
+  const condition = (ConditionExpression: string, value: object) => ({ ConditionExpression, ...withValue(value) });
+  const Key = { customer: order.customer, id: order.id };
+  const set = (name: string, value: object) => ({ Key, UpdateExpression: `SET ${name} = :v`, ...withValue(value) });
   const item = (attributes: object) => ({ Item: { ...order, ...attributes } });
-  const dayTo = (Value: object) => ({ Key: ofOrder, AttributeUpdates: { day: { Value } } });
+  const dayTo = (Value: object) => ({ Key, AttributeUpdates: { day: { Value } } });
   const equal = (name: string, S: string) => ({ [name]: { ComparisonOperator: 'EQ', AttributeValueList: [{ S }] } });
-  const ofDay = (day: string, others: object = {}) => ({
-    IndexName: 'byDay',
-    KeyConditions: equal('day', day),
-    ...others,
-  });
+  const ofDay = (S: string, others: object = {}) => ({ IndexName: 'byDay', KeyConditions: equal('day', S), ...others });
   const deep = (levels: number): object =>
     levels === 1 ? { S: '' } : levels % 2 ? { L: [deep(levels - 1)] } : { M: { M: deep(levels - 1) } };
   const notValid = 'One or more parameter values are not valid.';
@@ -135,11 +122,9 @@ describe('the embedded store', () => {
     for (const [what, operation, body, message = ''] of requests) {
       const isBatch = operation === 'BatchWriteItem';
       const [status, answer] = await send(store, operation, { ...(!isBatch && { TableName: 'Orders' }), ...body });
-      const refused = {
-        __type: expect.stringMatching(/#ValidationException$/),
-        message: expect.stringContaining(message),
-      };
-      expect([status, JSON.parse(answer)], what).toEqual([400, refused]);
+      const __type = expect.stringMatching(/#ValidationException$/);
+      const refused = [400, { __type, message: expect.stringContaining(message) }];
+      expect([status, JSON.parse(answer)], what).toEqual(refused);
     }
   });
 
@@ -191,9 +176,8 @@ describe('the embedded store', () => {
 
   const list = (...texts: string[]) => ({ L: texts.map((S) => ({ S })) });
   const box = { M: { size: { N: '1' }, colours: { SS: ['red', 'blue'] }, parts: { L: [{ M: { cm: { N: '3' } } }] } } };
-  const sameBox = {
-    M: { parts: { L: [{ M: { cm: { N: '3.0' } } }] }, colours: { SS: ['blue', 'red'] }, size: { N: '1e0' } },
-  };
+  const sameParts = { L: [{ M: { cm: { N: '3.0' } } }] };
+  const sameBox = { M: { parts: sameParts, colours: { SS: ['blue', 'red'] }, size: { N: '1e0' } } };
 
   test('compares lists and maps in a condition by value, lists in order', async () => {
     const store = await open([items]);
@@ -294,11 +278,7 @@ describe('the embedded store', () => {
     expect(await send(await open([]), 'ListTables', ' '.repeat(16 * 2 ** 20 + 1))).toEqual([413, '']);
   });
 
-  const absentBound = {
-    TableName: 'Items',
-    ExpressionAttributeNames: { '#id': 'id' },
-    ExpressionAttributeValues: { ':v': { N: '0' } },
-  };
+  const absentBound = { TableName: 'Items', ExpressionAttributeNames: { '#id': 'id' }, ...withValue({ N: '0' }) };
   const between = '#id BETWEEN :v AND absent';
   const ofIndex = { ...absentBound, FilterExpression: between, TableName: 'Orders', IndexName: 'byDay' };
   const nested = `${'{"L":['.repeat(20_000)}${']}'.repeat(20_000)}`;

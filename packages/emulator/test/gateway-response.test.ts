@@ -69,9 +69,8 @@ describe('the gateway', () => {
 
   test('logs each request once, with the lines that the functions logged for this request', async () => {
     const line = { functionName: 'Orders', level: 'INFO', message: { outcome: 'stored' } };
-    const { send, log } = await start({
-      invoke: allowing(async () => ({ result: '{"statusCode":200}', log: [line] })),
-    });
+    const invoke = allowing(async () => ({ result: '{"statusCode":200}', log: [line] }));
+    const { send, log } = await start({ invoke });
     await send('POST /orders?secret=1', [token], '{}');
     await send('POST /other', [token], '{}');
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);

@@ -130,17 +130,14 @@ describe('the emulator with a store that the user runs', () => {
   test.each<[what: string, environment: Record<string, string | undefined>, expected: object]>([
     ['the credentials in the environment', credentials, credentials],
     ['made-up credentials if the environment has no secret', { AWS_ACCESS_KEY_ID: 'mine' }, anybody],
-  ])(
-    "makes the functions ignore the user's AWS configuration files, and call the store with these credentials: %s",
-    async (_, environment, expected) => {
-      const { endpoint } = await startSlowStore();
-      for (const name of Object.keys(credentials)) vi.stubEnv(name, environment[name]);
-      const store = await openStore({ endpoint });
-      expect(store.enforcesRoles).toBe(false);
-      const found = { AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_REGION: account.region, ...noFiles, ...expected };
-      expect(store.environmentOf(functionSpec)).toEqual(found);
-    },
-  );
+  ])("makes functions ignore the user's AWS files, and call the store with %s", async (_, environment, expected) => {
+    const { endpoint } = await startSlowStore();
+    for (const name of Object.keys(credentials)) vi.stubEnv(name, environment[name]);
+    const store = await openStore({ endpoint });
+    expect(store.enforcesRoles).toBe(false);
+    const found = { AWS_ENDPOINT_URL_DYNAMODB: endpoint, AWS_REGION: account.region, ...noFiles, ...expected };
+    expect(store.environmentOf(functionSpec)).toEqual(found);
+  });
 
   const notHere = 'connect ECONNREFUSED 127.0.0.1:9. Start it, or correct its address.';
   const invalidToken = '{"__type":"UnrecognizedClientException","message":"The token is invalid."}';

@@ -115,20 +115,22 @@ test.each<[names: string[], stack: { stack?: string }, failure?: string]>([
   [
     ['Api', 'Api2'],
     {},
-    'The app must have one stack with an HTTP API, but it has Api, Api2. Pass the name of one as `stack` (--stack).',
+    'must have one stack with an HTTP API, but it has Api, Api2. Pass the name of one as `stack` (--',
   ],
   [['Jobs', 'Api'], { stack: 'Ape' }, 'The app has no stack Ape, but it has Jobs, Api. '],
 ])('serve serves one stack: with the stacks %j and the options %j, it fails with %s', async (names, stack, failure) => {
   const { appOf, store } = await prepare();
-  const serving = serve({ app: await appOf(names), ...stack, store }).then(
-    ({ close }) => close(),
-    ({ message }) => message,
-  );
-  expect(await serving).toEqual(failure && expect.stringContaining(failure));
+  const serving = serve({ app: await appOf(names), ...stack, store });
+  if (failure !== undefined) return expect(serving).rejects.toThrow(failure);
+  return (await serving).close();
 });
 
 /** Code of a function that answers with `text` and the number of its calls so far. */
 const counting = (text: string): string => `let calls = 0; exports.handler = async () => \`${text} \${++calls}\``;
+
+/** Code of a handler whose result a test lets it return: `connect` is code that connects to the test. */
+const waiting = (connect: string, answer: string): string =>
+  `exports.handler = () => new Promise((resolve) => ${connect}.on('data', async () => resolve(${answer})));`;
 
 const mayGetItem = { Effect: 'Allow', Action: 'dynamodb:GetItem', Resource: '*' };
 const Items = resource('AWS::DynamoDB::Table', key);
@@ -164,12 +166,8 @@ test('reload replaces the routes, the CORS configuration, and functions whose co
     functions: { Two: counting('second'), Same, Three: returning('three') },
     changes: { Api: { CorsConfiguration: { AllowOrigins: ['https://shop.example'] } } },
   });
-  expect(await Promise.all(['/One', '/Two', '/Same', '/Three'].map(ask))).toEqual([
-    '{"message":"Not Found"}',
-    '"second 1"',
-    '"same 2"',
-    '"three"',
-  ]);
+  const answers = await Promise.all(['/One', '/Two', '/Same', '/Three'].map(ask));
+  expect(answers).toEqual(['{"message":"Not Found"}', '"second 1"', '"same 2"', '"three"']);
   const functionNames = ['Two', 'Same', 'Three'];
   expect(emulator).toMatchObject({ url, routeKeys: functionNames.map((name) => `GET /${name}`) });
   expect(emulator.stack.functions.map(({ name }) => name)).toEqual(functionNames);
@@ -185,9 +183,8 @@ test('swap replaces the code and variables of one function, unless the code cann
   await ask('/Two');
   const swap = async (text: string, VERSION: string) =>
     emulator.swap('One', await folderWith({ 'index.js': text }), { VERSION });
-  await expect(swap("throw new Error('no table')", 'broken')).rejects.toThrow(
-    /: Error: no table\nOne ERROR .*index\.js/s,
-  );
+  const swapping = swap("throw new Error('no table')", 'broken');
+  await expect(swapping).rejects.toThrow(/: Error: no table\nOne ERROR .*index\.js/s);
   expect(await ask('/One')).toBe('"old"');
   await swap(code, 'new');
   expect([await ask('/One'), await ask('/Two')]).toEqual(['"new"', '"two 2"']);
@@ -233,21 +230,17 @@ test('reload empties the cache of an authorizer', async () => {
 
 test('a request in progress during a reload finishes with the old authorizer, function and role, and then the old functions end', async () => {
   const { connect, next, connections } = await watchThreads();
-  const waiting = (answer: string): string =>
-    `exports.handler = () => new Promise((resolve) => ${connect}.on('data', async () => resolve(${answer})));`;
   const allows = '{ isAuthorized: true }';
   const { ask, reload } = await start({
-    functions: { Authorizer: waiting(allows), One: waiting(getItem) },
+    functions: { Authorizer: waiting(connect, allows), One: waiting(connect, getItem) },
     statements: [mayGetItem],
     changes: { Items },
   });
   const authorizing = next();
   const inProgress = ask('/One');
   const authorizer = await authorizing;
-  const functions = {
-    Authorizer: `exports.handler = async () => (${allows})`,
-    One: `exports.handler = async () => ${getItem}`,
-  };
+  const answering = (answer: string): string => `exports.handler = async () => (${answer})`;
+  const functions = { Authorizer: answering(allows), One: answering(getItem) };
   await reload({ functions, changes: { Items } });
   expect(await ask('/One')).toBe('"AccessDeniedException"');
   const responding = next();
@@ -278,16 +271,11 @@ test('a function is loaded by its first request, and one that cannot be loaded s
   const { emulator, ask } = await start({ functions: { One: `${connect}; ${returning('one')}`, Bad: broken } });
   expect(connections()).toBe(0);
   expect([await ask('/One'), await ask('/Bad')]).toEqual(['"one"', '{"message":"Internal Server Error"}']);
-  expect(emulator.log[1]).toMatchObject({
-    status: 500,
-    error: 'Bad: Error: no setting',
-    log: [
-      { level: 'ERROR', message: { stackTrace: expect.arrayContaining([expect.stringContaining('index.js:1:7')]) } },
-    ],
-  });
-  await expect(emulator.warmUp()).rejects.toThrow(
-    /^The function Bad .* cannot be loaded: Error: no setting\nBad ERROR .*index\.js:1:7/s,
-  );
+  const stackTrace = expect.arrayContaining([expect.stringContaining('index.js:1:7')]);
+  const log = [{ level: 'ERROR', message: { stackTrace } }];
+  expect(emulator.log[1]).toMatchObject({ status: 500, error: 'Bad: Error: no setting', log });
+  const failure = /^The function Bad .* cannot be loaded: Error: no setting\nBad ERROR .*index\.js:1:7/s;
+  await expect(emulator.warmUp()).rejects.toThrow(failure);
 });
 
 test('reload loads what replaces a loaded function and, after warmUp, new functions too, but nothing that is unchanged', async () => {
@@ -333,9 +321,8 @@ test('if reload rejects a stack, it ends the functions that it has started for i
   const [good, bad] = [await watchThreads(), await watchThreads()];
   const { ask, reload } = await start({ functions: { Good: counting('old'), Bad: returning('old') } });
   await Promise.all([ask('/Good'), ask('/Bad')]);
-  await expect(reload({ functions: {}, changes: { Jobs: resource('AWS::SQS::Queue') } })).rejects.toThrow(
-    'Jobs (AWS::SQS::Queue) cannot',
-  );
+  const withQueue = reload({ functions: {}, changes: { Jobs: resource('AWS::SQS::Queue') } });
+  await expect(withQueue).rejects.toThrow('Jobs (AWS::SQS::Queue) cannot');
   const loading = Promise.all([good.next(), bad.next()]);
   const functions = {
     Good: `${good.connect}; ${returning('good')}`,
@@ -364,10 +351,9 @@ test('if two calls of reload overlap, the emulator then serves the stack of the 
 
 test('close lets a request in progress end with its own status, and accepts no further request', async () => {
   const { connect, next } = await watchThreads();
-  const One = `exports.handler = () => new Promise((resolve) => ${connect}.on('data', () => resolve('late')));`;
   const statuses: number[] = [];
   const onRequest: ServeOptions['onRequest'] = ({ status }) => void statuses.push(status);
-  const { emulator } = await start({ functions: { One } }, { onRequest });
+  const { emulator } = await start({ functions: { One: waiting(connect, "'late'") } }, { onRequest });
   const running = next();
   const response = fetch(`${emulator.url}/One`);
   const { send, ended } = await running;

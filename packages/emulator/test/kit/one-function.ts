@@ -50,19 +50,12 @@ export const functionOf = async (
   options: FunctionOptions = {},
 ) => {
   stopTimers();
-  const fn: FunctionSpec = {
-    ...functionSpec,
-    folder: await folderWith(typeof code === 'string' ? { 'index.js': code } : code),
-    timeout,
-    ...spec,
-  };
+  const folder = await folderWith(typeof code === 'string' ? { 'index.js': code } : code);
+  const fn: FunctionSpec = { ...functionSpec, folder, timeout, ...spec };
   const functions = new Functions([fn], options);
   onTestFinished(() => functions.close());
-  return {
-    functions,
-    spec: fn,
-    invoke: (event: unknown = {}): Promise<Outcome> => functions.invokeByName('Fn', event),
-  };
+  const invoke = (event: unknown = {}): Promise<Outcome> => functions.invokeByName('Fn', event);
+  return { functions, spec: fn, invoke };
 };
 
 /** Returns the result of an invocation. @throws Error with the reason if the invocation failed */
