@@ -55,27 +55,21 @@ describe('an authorizer', () => {
     expect(answer.called).toEqual(['Authorizer']);
   });
 
-  test.each<[isSimple: boolean, response: unknown]>([
-    [true, null],
-    [true, 'yes'],
-    [true, {}],
-    [true, { isAuthorized: 'true' }],
-    [true, { isAuthorized: true, context: 'x' }],
-    [false, null],
-    [false, []],
-    [false, { isAuthorized: true }],
-    [false, { principalId: 'me' }],
-    [false, { principalId: 'me', policyDocument: {} }],
-    [false, { policyDocument: policy([all]).policyDocument }],
-    [false, policy([all], { context: 'x' })],
-    [false, policy([statement('allow', '*')])],
-    [false, policy([statement('Allow', undefined)])],
+  const malformed: [isSimple: boolean, ...responses: unknown[]][] = [
+    [true, null, 'yes', {}, { isAuthorized: 'true' }, { isAuthorized: true, context: 'x' }],
+    [false, null, [], { isAuthorized: true }, { principalId: 'me' }, { principalId: 'me', policyDocument: {} }],
+    [false, { policyDocument: policy([all]).policyDocument }, policy([all], { context: 'x' })],
+    [false, policy([statement('allow', '*')]), policy([statement('Allow', undefined)])],
     [false, policy([statement('Allow', '*', { Action: 7 })])],
-  ])('makes the gateway respond 500, if isAuthorized is accepted (%j), to %j', async (isSimple, response) => {
-    const answer = await ask({ Authorizer: response }, guarded({ isSimple }), 'GET /orders');
-    expect(answer).toMatchObject({ ...serverError, called: ['Authorizer'] });
-    expect(answer.log[0]?.error).toMatch(/^Authorizer: its response/);
-  });
+  ];
+  test.each(malformed.flatMap(([isSimple, ...responses]) => responses.map((each) => [isSimple, each] as const)))(
+    'makes the gateway respond 500, if isAuthorized is accepted (%j), to %j',
+    async (isSimple, response) => {
+      const answer = await ask({ Authorizer: response }, guarded({ isSimple }), 'GET /orders');
+      expect(answer).toMatchObject({ ...serverError, called: ['Authorizer'] });
+      expect(answer.log[0]?.error).toMatch(/^Authorizer: its response/);
+    },
+  );
 
   test('that fails makes the gateway respond 500', async () => {
     const answer = await ask({ invoke: async () => ({ failure: 'keys gone', log: [] }) });

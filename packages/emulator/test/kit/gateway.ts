@@ -6,24 +6,17 @@ import type { Invoke } from '../../gateway/invocation.ts';
 import type { Clock } from '../../gateway/lambda-authorizer.ts';
 import { type AccessLogEntry, gateway } from '../../gateway/server.ts';
 import type { Outcome } from '../../lambda/functions.ts';
-import {
-  type ApiSpec,
-  type CorsSpec,
-  defaultStage,
-  type LambdaAuthorizerSpec,
-  type RouteSpec,
-  type Target,
-} from '../../served-stack.ts';
+import { type ApiSpec, defaultStage, type LambdaAuthorizerSpec, type RouteSpec } from '../../served-stack.ts';
 import { account } from './templates.ts';
 import { startServer } from './temporary.ts';
 
 export type Response = { status: number; headers: Record<string, string>; body: string };
 
-export const targetOf = (functionName: string): Target => ({ functionName, arn: functionName, version: '$LATEST' });
+export const targetOf = (functionName: string) => ({ functionName, arn: functionName, version: '$LATEST' });
 
 const noHeaders = { allowMethods: [], allowHeaders: [], exposeHeaders: [], allowCredentials: false };
 /** Allows each origin, and nothing else. */
-export const anyOrigin: CorsSpec = { ...noHeaders, allowOrigins: ['*'] };
+export const anyOrigin = { ...noHeaders, allowOrigins: ['*'] };
 
 export const serverError = { status: 500, body: '{"message":"Internal Server Error"}' };
 
