@@ -125,7 +125,7 @@ describe('the identity sources', () => {
 });
 
 describe('an IAM policy', () => {
-  test.each<[statements: unknown, target: string, status: number]>([
+  test.each<[statements: unknown, target: string, status: number, stages?: string[]]>([
     [[statement('Allow', arn('$default/GET/orders/1'))], '/orders/1', 200],
     [[statement('Allow', arn('$default/GET/orders/1'))], '/orders/2', 403],
     [[statement('Allow', arn('*/GET/orders/*'))], '/orders/1/items', 200],
@@ -138,27 +138,21 @@ describe('an IAM policy', () => {
     [[all, statement('Deny', arn('$default/GET/orders/1'))], '/orders/2', 200],
     [[statement('Allow', arn('$default/GET/*x')), statement('Deny', '*')], '/orders/%0Ax', 403],
     [[], '/orders/1', 403],
-  ])('with the statements %j makes the gateway respond to GET %s with %d', async (statements, target, status) => {
-    const answer = await ask({ Authorizer: policy(statements) }, guarded(), `GET ${target}`);
-    expect(answer.status).toBe(status);
-    expect(answer.called).toEqual(status === 200 ? ['Authorizer', 'Orders'] : ['Authorizer']);
-  });
-
-  test.each([
-    ['v1/GET/a', '/v1/a'],
-    ['v1/GET/', '/v1'],
-  ])('for %s allows the path %s, which begins with the stage', async (resource, target) => {
-    const api = { ...guarded({}, ['GET /', 'GET /a']), stages: ['v1'] };
-    const answer = await ask({ Authorizer: policy(statement('Allow', arn(resource))) }, api, `GET ${target}`);
-    expect(answer.status).toBe(200);
-  });
-
-  test('is accepted, too, from a function that may return isAuthorized', async () => {
-    const Authorizer = policy(statement('Allow', arn('*/GET/a')));
-    const { send } = await start({ Authorizer }, guarded({ isSimple: true }));
-    expect((await send('GET /a', [token])).status).toBe(200);
-    expect((await send('GET /b', [token])).status).toBe(403);
-  });
+    // The path begins with the stage.
+    [[statement('Allow', arn('v1/GET/a'))], '/v1/a', 200, ['v1']],
+    [[statement('Allow', arn('v1/GET/'))], '/v1', 200, ['v1']],
+  ])(
+    'with the statements %j makes the gateway respond to GET %s with %d',
+    async (statements, target, status, stages) => {
+      // An authorizer that may return isAuthorized may return a policy, too.
+      for (const isSimple of [false, true]) {
+        const api = { ...guarded({ isSimple }, ['GET /', 'GET /{proxy+}']), ...(stages && { stages }) };
+        const answer = await ask({ Authorizer: policy(statements) }, api, `GET ${target}`);
+        expect(answer.status).toBe(status);
+        expect(answer.called).toEqual(status === 200 ? ['Authorizer', 'Orders'] : ['Authorizer']);
+      }
+    },
+  );
 
   test.each([
     ['Condition', { Condition: { Bool: { 'aws:SecureTransport': 'false' } } }],

@@ -1,7 +1,10 @@
-/** Serves a stack that the CDK synthesizes, with what CDK apps usually have beside an HTTP API. */
+/** Serves, by `serve` and by the command, a stack that the CDK synthesizes, with what such stacks usually have. */
+import { execFile, spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { cp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { App, CustomResource, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { App, CustomResource, RemovalPolicy, Stack, Stage } from 'aws-cdk-lib';
 import { HttpApi, HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
 import {
   HttpIamAuthorizer,
@@ -23,16 +26,17 @@ import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Provider } from 'aws-cdk-lib/custom-resources';
 import { exportJWK, SignJWT } from 'jose';
-import { expect, onTestFinished, test } from 'vitest';
-import { type ServeOptions, serve } from '../serve.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { serve } from '../serve.ts';
 import { temporaryFolder } from './kit/temporary.ts';
 
 const { GET, POST, PUT } = HttpMethod;
 
-/** An app with four functions, two authorizers for a path each, and a table with an index. */
+/** An app with an empty stack and one in a stage: five functions, two authorizers for a path each, a table with an index. */
 const makeApp = (outdir: string) => {
-  const app = new App({ outdir });
-  const stack = new Stack(app, 'Orders', { env: { account: '123456789012', region: 'eu-west-1' } });
+  const app = new App({ outdir, builtinCloudFormationValidation: false });
+  new Stack(app, 'Other');
+  const stack = new Stack(new Stage(app, 'Prod'), 'Orders', { env: { account: '123456789012', region: 'eu-west-1' } });
   const table = new TableV2(stack, 'Table', { partitionKey: { name: 'id', type: AttributeType.STRING } });
   const customer = { name: 'customer', type: AttributeType.STRING };
   table.addGlobalSecondaryIndex({ indexName: 'by-customer', partitionKey: customer });
@@ -53,6 +57,8 @@ const makeApp = (outdir: string) => {
   const toOrders = new HttpLambdaIntegration('ToOrders', orders);
   api.addRoutes({ path: '/orders/{id}', methods: [PUT], integration: toOrders });
   api.addRoutes({ path: '/customers/{customer}/orders', methods: [GET], integration: toOrders });
+  const hello = makeFunction('hello', { functionName: 'Hello', environment: { GREETING: 'Hello' } });
+  api.addRoutes({ path: '/hello/{name}', integration: new HttpLambdaIntegration('ToHello', hello) });
   api.addRoutes({
     path: '/admin/{id+}',
     methods: [GET, POST],
@@ -84,6 +90,7 @@ const addOthers = ({ stack, api, makeFunction, orders, toOrders }: ReturnType<ty
   for (const [name, value] of Object.entries(others)) orders.addEnvironment(name, value);
   queue.grantSendMessages(orders);
   const worker = makeFunction('worker', { handler: 'index.admin' });
+  makeFunction('broken', { handler: 'broken.handler' });
   worker.addEventSource(new SqsEventSource(queue));
   bucket.addEventNotification(EventType.OBJECT_CREATED, new LambdaDestination(worker));
   // This function has no code here, so it must not be loaded.
@@ -94,25 +101,19 @@ const addOthers = ({ stack, api, makeFunction, orders, toOrders }: ReturnType<ty
 
 const jwt = { issuer: 'tests', audience: ['shop'] };
 
-const start = async (options: ServeOptions) => {
-  const emulator = await serve(options);
-  onTestFinished(emulator.close);
-  const ask = (method: string, target: string, headers: Record<string, string> = {}, body?: string) =>
-    fetch(emulator.url + target, { method, headers, ...(body !== undefined && { body }) });
-  return { emulator, ask, putOrder: () => ask('PUT', '/orders/a%201', { 'content-type': 'text/plain' }, 'ann') };
-};
-
 test('the emulator serves the routes, functions, authorizers, roles and tables of a synthesized stack', async () => {
   const folder = await temporaryFolder();
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const { emulator, ask, putOrder } = await start({
+  const emulator = await serve({
     app: makeApp(`${folder}/cdk.out`).app,
     store: { folder: `${folder}/data` },
     jwt: { ...jwt, jwks: { keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] } },
   });
+  onTestFinished(emulator.close);
+  const ask = (method: string, target: string, headers = {}) => fetch(emulator.url + target, { method, headers });
 
   // A function stores an order under the id in the path, and finds the order in the table's index.
-  expect((await putOrder()).status).toBe(204);
+  expect((await ask('PUT', '/orders/a%201', { customer: 'ann' })).status).toBe(204);
   expect(await (await ask('GET', '/customers/ann/orders')).json()).toEqual(['a 1']);
 
   const authorization = 'secret';
@@ -140,34 +141,90 @@ test('the emulator serves the routes, functions, authorizers, roles and tables o
   expect(await emulator.invoke(name, event)).toEqual({ result: '{"user":"ann","id":"1"}', log: [] });
 });
 
-test('with leaveOut, the emulator serves a stack with queues, custom resources and the like, and lists what it leaves out', async () => {
+const command = path.resolve(import.meta.dirname, '../command/bin.ts');
+
+/** Synthesizes the app, with what the emulator does not serve, in a new folder. @returns the folder */
+const synthesize = async (): Promise<string> => {
   const folder = await temporaryFolder();
   const made = makeApp(`${folder}/cdk.out`);
   addOthers(made);
-  const options = { app: made.app, store: { folder: `${folder}/data` }, jwt };
-  await expect(serve(options)).rejects.toThrow(/QUEUE refers to Jobs.*\n.*pass the option `leaveOut: true`, or .*\.$/s);
+  made.app.synth();
+  return folder;
+};
 
-  const { emulator, ask, putOrder } = await start({ ...options, leaveOut: true });
-  expect((await putOrder()).status).toBe(204);
-  const iam = await ask('GET', '/iam');
+test('the command serves a stack of a stage, lists what it leaves out, prints requests, serves changes, keeps a stack that it can serve, and stops', async () => {
+  const folder = await synthesize();
+  await writeFile(`${folder}/options.json`, JSON.stringify({ jwt, environment: { Hello: { TITLE: 'Dr.' } } }));
+  const options = ['--stack', 'Prod/Orders', '--port', '0', '--watch', '--leave-out', '--options', 'options.json'];
+  const child = spawn(process.execPath, [command, ...options], { cwd: folder, env: { TZ: 'Asia/Tokyo' } });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const printed: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => void printed.push(String(chunk)));
+  const see = (pattern: RegExp) => vi.waitFor(() => expect(printed.join('')).toMatch(pattern), { timeout: 60_000 });
+
+  const announced = [
+    /^Serving at \S+ \(store: dynalite, data in \.http-api-emulator\):$/m,
+    /^ {2}routes: PUT \/orders\/\{id\}, GET \/customers\/\{customer\}\/orders, ANY \/hello\/\{name\}, GET /m,
+    /^ {2}functions: orders\w+, Hello, admin\w+, authorize\w+, mine\w+, worker\w+, broken\w+\n {2}tables: Table\w+$/m,
+    /^ {2}without effect: ordersLogRetention\w+ \(Custom::LogRetention\), .*Key\w+ \(AWS::KMS::Key\), /m,
+    /^ {2}without effect: .*onEvent\w+ \(AWS::Lambda::Function\), .*Seed \(AWS::CloudFormation::CustomResource\)$/m,
+    /^ {2}left out: Jobs\w+ \(AWS::SQS::Queue\), Bucket\w+ \(AWS::S3::Bucket\), .*, because only HTTP APIs/m,
+    /^ {2}left out: BucketNotifications\w+ \(Custom::S3BucketNotifications\), because it would invoke worker/m,
+    /^ {2}left out: Environment\.Variables\.QUEUE of orders\w+ \(AWS::Lambda::Function\), because it refers/m,
+    /^The function broken\w+ .* cannot be loaded: Error: no setting\nbroken\w+ ERROR .*\n.*\n +at .*broken\.js:1:7/m,
+  ];
+  for (const each of announced) await see(each);
+  const [url] = /http:\S+/.exec(printed.join('')) ?? [];
+  const ask = async (headers = {}) => (await fetch(`${url}/hello/Ann`, { headers })).text();
+  expect(await ask()).toBe('Hello Dr. Ann');
+  await see(/^\d\d:\d\d:\d\d GET \/hello\/Ann 200 \d+ ms\n {4}Hello INFO asked Ann 0\n {4}Hello ERROR .*late"}\n/m);
+  await see(/^ {4}Error: late\n {8}at .*index\.mjs/m);
+  await ask({ origin: 'http://shop.example' });
+  await see(/GET \/hello\/Ann 200 \d+ ms \(CORS does not let a page of http:\/\/shop\.example read it\)\n/);
+  const iam = await fetch(`${url}/iam`);
   expect([iam.status, await iam.text()]).toEqual([501, expect.stringContaining('its AuthorizationType is')]);
 
-  const { functions, withoutEffect, leftOut } = emulator.stack;
-  const short = (name: string) => name.replace(/[\dA-F]{8}(?= |$)/, '');
-  const names = functions.map((each) => short(each.name));
-  expect(names).toEqual(['orders', 'admin', 'authorize', 'mine', 'worker']);
-  const ignored = [
-    'Key (AWS::KMS::Key)',
-    'ordersLogRetention (Custom::LogRetention)',
-    'onEvent (AWS::Lambda::Function)',
-    'Seed (AWS::CloudFormation::CustomResource)',
+  const [output, changed] = [`${folder}/cdk.out`, `${folder}/changed`];
+  const name = (await readdir(`${output}/assembly-Prod`)).find((each) => each.endsWith('.template.json'));
+  const template = await readFile(`${output}/assembly-Prod/${name}`, 'utf8');
+  const change = async (text: string, replacement: string) => {
+    await cp(output, changed, { recursive: true });
+    await writeFile(`${changed}/assembly-Prod/${name}`, template.replaceAll(text, replacement));
+    await rm(output, { recursive: true });
+    await rename(changed, output);
+  };
+  await change('AWS::ApiGatewayV2::Api"', 'AWS::SQS::Queue"');
+  await see(/^The changed stack cannot be served, so the previous one still is: .*\nThe template has no/ms);
+  expect(await ask()).toBe('Hello Dr. Ann');
+  await change('"GREETING": "Hello"', '"GREETING": "Bye"');
+  await see(/Serving at.*Serving at/s);
+  expect(await ask()).toBe('Bye Dr. Ann');
+
+  child.kill('SIGINT');
+  child.kill('SIGINT');
+  expect(await once(child, 'exit')).toEqual([0, null]);
+  expect(printed.join('')).toMatch(/\nStopping, once running requests have ended\.\n$/);
+  expect((await readdir(folder)).toSorted()).toEqual(['.http-api-emulator', 'cdk.out', 'options.json']);
+});
+
+test('the command says what is wrong, and exits with code 1', async () => {
+  const folder = await synthesize();
+  const run = (...args: string[]) =>
+    new Promise((resolve) => {
+      execFile(process.execPath, args, { cwd: folder }, (error, _, stderr) => resolve([error?.code, stderr]));
+    });
+  await writeFile(path.join(folder, 'list.json'), '[]');
+  await writeFile(path.join(folder, 'port.json'), '{"port":1}');
+  const old = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"24.4.1"}})';
+  const results: [args: string[], message: string][] = [
+    [['--import', old, command], 'http-api-emulator needs Node.js 24.5 or newer, but this is v'],
+    [[command, '--prot', '1'], "error: unknown option '--prot'"],
+    [[command, '--options', 'missing.json'], "argument 'missing.json' is invalid. ENOENT: no such file or directory"],
+    [[command, '--options', 'list.json'], "argument 'list.json' is invalid. It must be an object."],
+    [[command, '--options', 'port.json'], "argument 'port.json' is invalid. The command has an argument for port."],
+    [[command, 'dist'], 'dist/manifest.json is missing. Run `cdk synth` first'],
+    [[command], 'To serve the rest of the stack, pass the option `leaveOut: true`, or --leave-out to the command.'],
   ];
-  expect(withoutEffect.map(short)).toEqual(expect.arrayContaining(ignored));
-  const left = [
-    'Jobs (AWS::SQS::Queue)',
-    'Bucket (AWS::S3::Bucket)',
-    'BucketNotifications (Custom::S3BucketNotifications)',
-    'Environment.Variables.QUEUE of orders (AWS::Lambda::Function)',
-  ];
-  expect(leftOut.map(({ resource }) => short(resource))).toEqual(expect.arrayContaining(left));
+  const ended = await Promise.all(results.map(([args]) => run(...args)));
+  expect(ended).toEqual(results.map(([, message]) => [1, expect.stringContaining(message)]));
 });

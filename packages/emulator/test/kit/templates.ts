@@ -66,15 +66,9 @@ export const route = (RouteKey: string, Target: object, Properties: object = {})
 export const integration = (IntegrationUri: object, TimeoutInMillis: number) =>
   inApi('Integration', { IntegrationType: 'AWS_PROXY', IntegrationUri, PayloadFormatVersion: '2.0', TimeoutInMillis });
 
+const simple = { AuthorizerPayloadFormatVersion: '2.0', AuthorizerType: 'REQUEST', EnableSimpleResponses: true };
 export const authorizer = (AuthorizerUri: object, Properties: object = {}) =>
-  inApi('Authorizer', {
-    AuthorizerPayloadFormatVersion: '2.0',
-    AuthorizerResultTtlInSeconds: 0,
-    AuthorizerType: 'REQUEST',
-    AuthorizerUri,
-    EnableSimpleResponses: true,
-    ...Properties,
-  });
+  inApi('Authorizer', { ...simple, AuthorizerResultTtlInSeconds: 0, AuthorizerUri, ...Properties });
 
 const fromHeader = { AuthorizerType: 'JWT', IdentitySource: ['$request.header.Authorization'] };
 export const jwtAuthorizer = (Issuer: unknown, Audience: unknown) =>
@@ -154,16 +148,12 @@ export const ordersTemplate = (changes: Changes = {}): Template & typeof origina
   return template;
 };
 
+const allowed = { AllowCredentials: true, AllowHeaders: ['content-type'], AllowMethods: ['GET', 'POST'], MaxAge: 600 };
+
 const api = {
   Api: resource('AWS::ApiGatewayV2::Api', {
     ProtocolType: 'HTTP',
-    CorsConfiguration: {
-      AllowCredentials: true,
-      AllowHeaders: ['content-type'],
-      AllowMethods: ['GET', 'POST'],
-      AllowOrigins: { Ref: 'Origins' },
-      MaxAge: 600,
-    },
+    CorsConfiguration: { ...allowed, AllowOrigins: { Ref: 'Origins' } },
   }),
   Stage: stage({ AccessLogSettings: { DestinationArn: arnOf('Logs') } }),
   ShopIntegration: integration({ Ref: 'ShopLive' }, 9_000),
@@ -217,26 +207,21 @@ const functions = {
   GuardPermission: permission({ Ref: 'Guard' }),
 };
 
+const inclusion = { ProjectionType: 'INCLUDE', NonKeyAttributes: ['total'] };
+export const byDay = { IndexName: 'byDay', KeySchema: [hash('day')], Projection: inclusion };
+const byPrice = { KeySchema: [hash('order'), range('price')], Projection: { ProjectionType: 'ALL' } };
+
 const tables = {
   Orders: resource('AWS::DynamoDB::Table', {
     KeySchema: [hash('id')],
     AttributeDefinitions: [text('id'), number('day')],
-    GlobalSecondaryIndexes: [
-      {
-        IndexName: 'byDay',
-        KeySchema: [hash('day')],
-        Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['total'] },
-        ProvisionedThroughput: { ReadCapacityUnits: 1, WriteCapacityUnits: 1 },
-      },
-    ],
+    GlobalSecondaryIndexes: [{ ...byDay, ProvisionedThroughput: { ReadCapacityUnits: 1, WriteCapacityUnits: 1 } }],
   }),
   Items: resource('AWS::DynamoDB::GlobalTable', {
     TableName: 'items',
     KeySchema: [hash('order'), range('number')],
     AttributeDefinitions: [text('order'), number('number'), number('price')],
-    LocalSecondaryIndexes: [
-      { IndexName: 'byPrice', KeySchema: [hash('order'), range('price')], Projection: { ProjectionType: 'ALL' } },
-    ],
+    LocalSecondaryIndexes: [{ IndexName: 'byPrice', ...byPrice }],
     Replicas: [{ Region: { Ref: 'AWS::Region' }, DeletionProtectionEnabled: true }],
   }),
 };
