@@ -90,7 +90,6 @@ describe('the gateway', () => {
 test('the gateway goes on serving, and reports the error on stderr, if onRequest rejects', async () => {
   const stderr = vi.spyOn(console, 'error').mockReturnValue();
   const { send } = await start({}, {}, { onRequest: () => Promise.reject(new Error('no disk')) });
-  expect(await send('POST /orders', [token], '{}')).toMatchObject({ status: 200 });
-  expect(await send('POST /orders', [token], '{}')).toMatchObject({ status: 200 });
+  for (const _ of [1, 2]) expect(await send('POST /orders', [token], '{}')).toMatchObject({ status: 200 });
   expect(stderr.mock.calls).toEqual(Array(2).fill(['onRequest failed:', new Error('no disk')]));
 });

@@ -92,14 +92,11 @@ describe('readTemplate', () => {
   });
 
   test("reads the statements about DynamoDB in all policies of a function's role", () => {
+    const orders = tableArn(account, 'Orders');
     expect(read().functions[0]?.role).toEqual([
       { effect: 'Deny', actions: ['dynamodb:Scan'], resources: ['*'] },
       { effect: 'Allow', actions: ['dynamodb:GetItem'], resources: [tableArn(account, 'items')] },
-      {
-        effect: 'Allow',
-        actions: ['dynamodb:GetItem', 'dynamodb:Query'],
-        resources: [tableArn(account, 'Orders'), `${tableArn(account, 'Orders')}/index/*`],
-      },
+      { effect: 'Allow', actions: ['dynamodb:GetItem', 'dynamodb:Query'], resources: [orders, `${orders}/index/*`] },
     ]);
   });
 
@@ -320,7 +317,7 @@ describe('readTemplate', () => {
   const similarRoutes = routeKeys.map((key, index) => [`Route${index}`, route(key, { Ref: 'ShopIntegration' })]);
   const similar = { routes: [{}, {}, ...routeKeys.map((routeKey) => ({ routeKey }))] };
   const asMade = { identitySources, format: '1.0', isSimple: false, ttl: 300_000 };
-  const withoutSources = { IdentitySource: undefined };
+  const noSources = { authorizer: { identitySources: [] } };
   const withoutTimeout = { TimeoutInMillis: undefined };
   const firstRoute = (expected: object) => ({ routes: [expected, {}] });
 
@@ -328,11 +325,7 @@ describe('readTemplate', () => {
     ['several stages, without $default', severalStages, { stages: ['dev', 'v1'] }],
     ['routes that differ in more than the names of their variables', Object.fromEntries(similarRoutes), similar],
     ['an integration without a timeout', { ShopIntegration: withoutTimeout }, firstRoute({ timeout: 30_000 })],
-    [
-      'an authorizer without identity sources',
-      { GuardAuthorizer: withoutSources },
-      firstRoute({ authorizer: { identitySources: [] } }),
-    ],
+    ['an authorizer without sources', { GuardAuthorizer: { IdentitySource: undefined } }, firstRoute(noSources)],
     ['an authorizer as the CDK makes it', { GuardAuthorizer: asTheCdkMakesIt }, firstRoute({ authorizer: asMade })],
     ['an integration of a function', invoking(arnOf('Shop')), targeting('$LATEST')],
     ['an integration of a version', invoking({ Ref: 'ShopVersion' }), targeting('1')],

@@ -32,7 +32,7 @@ import { temporaryFolder } from './kit/temporary.ts';
 
 const { GET, POST, PUT } = HttpMethod;
 
-/** An app with an empty stack and one in a stage: five functions, two authorizers for a path each, a table with an index. */
+/** An app with an empty stack, and one in a stage: five functions, two authorizers, and a table with an index. */
 const makeApp = (outdir: string) => {
   const app = new App({ outdir, builtinCloudFormationValidation: false });
   new Stack(app, 'Other');
