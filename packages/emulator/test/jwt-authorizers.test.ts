@@ -150,7 +150,7 @@ test('the function gets the claims as text', async () => {
 describe('without jwks, a JWT authorizer', () => {
   const { jwks: _, ...remote } = spec;
 
-  /** Starts an issuer. Its responses are the elements of `documents`, one after another; undefined is a 500. */
+  /** Starts an issuer, which responds with 500 to requests for the paths in `failing`. */
   const startIssuer = async (path = '') => {
     const requests: string[] = [];
     const failing = new Set<string>();
