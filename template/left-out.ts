@@ -14,7 +14,7 @@ const unaffected = [
   'test/functions/auth/**',
   'test/functions/http/!(error-response|valid-event).test.ts',
   'tools/test/cli/{npm-command,stack-trace}.test.ts',
-  'tools/test/release/{diff/access,diff/verdict,project-copy,prove}.test.ts',
+  'tools/test/release/{diff,diff/access,diff/verdict,project-copy,prove}.test.ts',
   'tools/test/start/{issuer,reasons,request-log,terminal}.test.ts',
   'tools/test/start/watch/**',
   '**/*.fuzz.ts',
@@ -37,7 +37,7 @@ const leftOut = {
     'test/infra/{github,outside-check,promises}.test.ts',
     'test/plants/**',
     'tools/test/cli/!(operation-options).test.ts',
-    'tools/test/release/{diff/loss,version}.test.ts',
+    'tools/test/release/{diff/loss,verify,version}.test.ts',
     'tools/test/start/{session,start}.test.ts',
   ],
 };
