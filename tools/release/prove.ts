@@ -28,7 +28,7 @@ await runCommand(async () => {
   const folder = path.join(root, '.prove');
   const [stop, never] = [new AbortController(), new AbortController().signal];
   const unlock = await lockFolder(folder).catch((cause: unknown) => {
-    throw new Error(`Another process runs this already, or cannot write to ${folder}.`, { cause });
+    throw new Error(`Another process runs this already, or this one cannot write to ${folder}.`, { cause });
   });
   rmSync(path.join(folder, 'stop'), { force: true });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
