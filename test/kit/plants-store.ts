@@ -72,7 +72,7 @@ export const startPlantsStore = async (tableName?: string) => {
 };
 
 /** A table with the key of the plants table. */
-export const plantsTable = (TableName: string): TableSpec => ({
+const plantsTable = (TableName: string): TableSpec => ({
   TableName,
   KeySchema: [{ AttributeName: tableKey.name, KeyType: 'HASH' }],
   AttributeDefinitions: [{ AttributeName: tableKey.name, AttributeType: tableKey.type }],

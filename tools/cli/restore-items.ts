@@ -12,7 +12,7 @@ import { explain, orExplain } from './aws.ts';
 export type Tables = { from: string; to: string };
 
 /** What happened to one item. `already there`: the target table has an item with the same key, whatever its content. */
-export type Restored = { outcome: 'restored' | 'already there' } | { outcome: 'failed'; reason: string };
+type Restored = { outcome: 'restored' | 'already there' } | { outcome: 'failed'; reason: string };
 
 /**
  * How many items may be written at the same time. DynamoDB allows far more, but the service uses the same table during

@@ -27,7 +27,7 @@ export const policy = (...statements: object[]) => ({ Version: '2012-10-17', Sta
 const lambdaService = { Service: { 'Fn::Sub': 'lambda.${AWS::URLSuffix}' } };
 const lambdaMayAssume = policy({ Effect: 'Allow', Action: 'sts:AssumeRole', Principal: lambdaService });
 
-export type ResourceOf = { Type: string; Properties: Record<string, unknown>; Condition?: string };
+type ResourceOf = { Type: string; Properties: Record<string, unknown>; Condition?: string };
 
 export const resource = (Type: string, Properties: object = {}): ResourceOf => ({
   Type,
