@@ -295,7 +295,9 @@ const results = {
   },
   rounds,
   handlers,
-  figures: Object.fromEntries([...figures].map(([name, numbers]) => [name, summary(numbers)])),
+  figures: Object.fromEntries(
+    [...figures].flatMap(([name, numbers]) => (name.startsWith('bytes ') ? [] : [[name, summary(numbers)]])),
+  ),
   targets: medians,
   cold,
   bareAgainstItself: noise,

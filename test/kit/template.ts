@@ -38,7 +38,7 @@ type Intrinsic = {
   Ref?: string;
   'Fn::Join'?: [string, unknown[]];
   'Fn::GetAtt'?: [string, string];
-  'Fn::Sub'?: [string, Record<string, unknown>];
+  'Fn::Sub'?: string | [string, Record<string, unknown>];
 };
 
 /**
@@ -51,7 +51,10 @@ export const resolve = (value: unknown): string => {
   if (id !== undefined) return id;
   if (attribute !== undefined) return attribute.join('.');
   if (join !== undefined) return join[1].map(resolve).join(join[0]);
-  if (sub !== undefined) return sub[0].replaceAll(/\$\{(.*?)\}/g, (_, name: string) => resolve(sub[1][name] ?? name));
+  if (sub !== undefined) {
+    const [text, values] = typeof sub === 'string' ? [sub, {}] : sub;
+    return text.replaceAll(/\$\{(.*?)\}/g, (_, name: string) => resolve(values[name] ?? name));
+  }
   throw new Error(`${JSON.stringify(value)} cannot be resolved here.`);
 };
 

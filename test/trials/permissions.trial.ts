@@ -106,11 +106,11 @@ type Started = Awaited<ReturnType<typeof start>>;
  * Sends a request with a new body, and sends it again after a 503, because a busy machine can make the service run out
  * of time. A denied permission is a 500. @returns the status and what the function logged at last
  */
-const send = ({ invoke }: Started): Promise<{ status: number; log: LogLine[] }> => {
+const send = ({ invoke }: Started): Promise<{ status: unknown; log: LogLine[] }> => {
   const body = bodyOf();
   const sent = async () => {
     const { log, ...outcome } = await invoke(changedOperation.name, proxyEvent(body));
-    return { status: 'result' in outcome ? Number(JSON.parse(outcome.result).statusCode) : 500, log };
+    return { status: 'result' in outcome ? JSON.parse(outcome.result).statusCode : outcome.failure, log };
   };
   return retryWhile(sent, ({ status }) => isUnavailable(status));
 };
