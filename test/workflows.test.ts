@@ -2,10 +2,10 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { allowable } from '../tools/release/diff/verdict.ts';
-import { temporaryFolder } from './kit/local-service.ts';
+import { testFolder } from './kit/local-service.ts';
 
 type Step = { uses?: string; run?: string; with?: Record<string, unknown> };
 type Job = { uses?: string; steps?: Step[]; permissions?: Record<string, string>; 'timeout-minutes'?: number };
@@ -67,8 +67,7 @@ test('each rule that npm run diff --allow can lift, and no other rule, has a lab
 });
 
 test('the workflow step that runs npm run diff compares the stacks of the service and for GitHub, and fails if a comparison fails', async () => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
+  const folder = await testFolder();
   const summary = path.join(folder, 'summary.md');
   const { run = '' } = stepsOf('diff.yml').find((step) => step.run?.includes('npm run -s diff')) ?? {};
   const runStep = (npm: string) => {

@@ -6,9 +6,9 @@ import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { commitAll, git } from '../../test/kit/git.ts';
-import { run, temporaryFolder } from '../../test/kit/local-service.ts';
+import { run, testFolder } from '../../test/kit/local-service.ts';
 import { refuseCollisions } from '../rename/collisions.ts';
 import { renamedPath, renamedSource } from '../rename/files.ts';
 import { readNoun } from '../rename/noun.ts';
@@ -133,9 +133,7 @@ describe('npm run rename', () => {
   const refusal = (says: string) => ({ code: 1, stdout: '', stderr: expect.stringContaining(says) });
 
   beforeEach(async () => {
-    const temporary = await temporaryFolder();
-    onTestFinished(temporary.remove);
-    folder = temporary.folder;
+    folder = await testFolder();
     git(folder, 'init', '--quiet');
     await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
     await writeFile(path.join(folder, '.git/info/exclude'), 'node_modules\n');

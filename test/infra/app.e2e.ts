@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import cdkJson from '../../cdk.json' with { type: 'json' };
 import { featureFlags } from '../kit/feature-flags.ts';
-import { run, temporaryFolder } from '../kit/local-service.ts';
+import { run, temporaryFolder, testFolder } from '../kit/local-service.ts';
 import { combinations, externalIssuer, kinds } from '../kit/stacks.ts';
 import { propertiesOf, resolve, type Template, withoutHashes } from '../kit/template.ts';
 
@@ -21,8 +21,7 @@ const runApp = async (environment: Record<string, string>, command = cdkJson.app
  * template against CloudFormation's rules, which takes two thirds of the time of a synthesis.
  */
 const synthesize = async (context: Record<string, unknown>, { command = cdkJson.app, NODE_OPTIONS = '' } = {}) => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
+  const folder = await testFolder();
   const CDK_CONTEXT_JSON = JSON.stringify({ ...featureFlags, ...context });
   return runApp({ CDK_OUTDIR: folder, CDK_CONTEXT_JSON, CDK_VALIDATION: 'false', NODE_OPTIONS }, command);
 };
@@ -144,8 +143,7 @@ describe('the CDK app', () => {
   });
 
   test('runs on the Node.js in node_modules', async () => {
-    const { folder, remove } = await temporaryFolder();
-    onTestFinished(remove);
+    const folder = await testFolder();
     await mkdir(path.join(folder, 'node_modules/.bin'), { recursive: true });
     await writeFile(path.join(folder, 'node_modules/.bin/node'), '#!/bin/sh\necho "own $@"\n', { mode: 0o755 });
     const { stdout } = await run('sh', ['-c', `cd '${folder}' && ${cdkJson.app}`]).ended;

@@ -3,10 +3,10 @@
  */
 import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { bundleInputs, listEntries } from '../../infra/bundling.ts';
 import { featureFlags } from '../kit/feature-flags.ts';
-import { run, temporaryFolder } from '../kit/local-service.ts';
+import { run, testFolder } from '../kit/local-service.ts';
 import { kinds } from '../kit/stacks.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -35,8 +35,7 @@ const withoutMetadata = (template: string): unknown =>
   JSON.parse(template, (key, value) => (key === 'Metadata' ? undefined : value));
 
 test('a build in another folder, with another umask, locale and time zone, makes the same template, and bundles that are the same byte for byte', async () => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
+  const folder = await testFolder();
   const [copy, output] = [path.join(folder, 'another folder'), path.join(folder, 'cdk.out')];
   copyInto(copy);
   const command = `cd '${copy}' && umask 077 && exec '${process.execPath}' infra/app.ts`;

@@ -243,9 +243,9 @@ export const matchesPattern = (pattern: string, line: object): boolean =>
     });
 
 /** Sends one request, and returns what it adds to the metrics that alarms watch, and what the functions logged. */
-export const record = async (template: object, stack: TrialStack, request: () => Promise<unknown>) => {
+export const record = async <T>(template: object, stack: TrialStack, request: () => Promise<T>) => {
   const before = [stack.log.length, stack.invocations.length] as const;
-  await request();
+  const response = await request();
   const invoked = stack.invocations.slice(before[1]);
   const log = invoked.flatMap(({ outcome }) => outcome.log);
   const [Api = ''] = Object.keys(propertiesOf('AWS::ApiGatewayV2::Api', template as Template));
@@ -260,5 +260,5 @@ export const record = async (template: object, stack: TrialStack, request: () =>
       Number('failure' in outcome),
     ],
   );
-  return { values: [...responses, ...failures, ...valuesOfLog(template, log)], log };
+  return { response, values: [...responses, ...failures, ...valuesOfLog(template, log)], log };
 };

@@ -11,10 +11,9 @@ import {
 import { inject } from 'vitest';
 import { createTable } from '../../packages/emulator/dynamodb/tables.ts';
 import type { TableSpec } from '../../packages/emulator/served-stack.ts';
-import { listen } from '../../packages/emulator/servers.ts';
+import { closeServer, listen } from '../../packages/emulator/servers.ts';
 import { type Item, tableKey } from './example.ts';
 import { keepingIdle } from './servers.ts';
-import { until } from './waiting.ts';
 
 export type PlantsStore = Awaited<ReturnType<typeof startPlantsStore>>;
 
@@ -60,13 +59,7 @@ export const startPlantsStore = async (tableName?: string) => {
       client.send(new PutItemCommand({ TableName: tableName ?? (await firstTable()), Item })),
     close: async () => {
       client.destroy();
-      let isClosed = false;
-      server.close(() => (isClosed = true));
-      await until(() => {
-        // A client keeps a connection for seconds after its last request.
-        server.closeIdleConnections();
-        return isClosed;
-      });
+      await closeServer(server);
     },
   };
 };

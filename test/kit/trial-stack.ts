@@ -18,7 +18,7 @@ import { storeEnvironment } from './plants-store.ts';
 import type { PlantResponse } from './responses.ts';
 import { seed } from './scale.ts';
 import { closedDuring, keepingIdle } from './servers.ts';
-import { isUnavailable, retryWhile } from './waiting.ts';
+import { untilAvailable } from './waiting.ts';
 
 export type Handler = (event: never, context: object) => unknown;
 
@@ -157,12 +157,8 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
     /** The invocations that the gateway made and that have ended, each with the lines that the function logged. */
     invocations,
     sendOnce,
-    /** Works like `sendOnce`, but sends again after a 503, because the service may run out of time on a busy machine. */
-    send: (...request: Parameters<Send>) =>
-      retryWhile(
-        () => sendOnce(...request),
-        ({ status }) => isUnavailable(status),
-      ),
+    /** Works like `sendOnce`, but sends again after a 503. */
+    send: (...request: Parameters<Send>) => untilAvailable(() => sendOnce(...request)),
     /** Sets the time-out of a function, in milliseconds, for later events. */
     setFunctionTimeout: (name: FunctionName, timeout: number) => {
       for (const spec of current) if (spec.name === fullName(name)) spec.timeout = timeout;

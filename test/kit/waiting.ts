@@ -21,6 +21,10 @@ export const retryWhile = async <T>(send: () => Promise<T>, isRefused: (response
   }
 };
 
+/** Sends a request again while its status is 503, because a busy machine can make the service run out of time. */
+export const untilAvailable = <T extends { status: unknown }>(send: () => Promise<T>): Promise<T> =>
+  retryWhile(send, ({ status }) => status === 503);
+
 /** Waits until `condition` returns true. Only Vitest limits the wait; a shorter limit could fail on a slow machine. */
 export const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
   while (!(await condition())) await sleep(10);

@@ -11,7 +11,7 @@ import { dynamoDbError, type FaultyStore, startFaultyStore } from '../kit/faulty
 import { createPlantRoute, proxyEvent } from '../kit/gateway-events.ts';
 import { misbehaving } from '../kit/misbehaving.ts';
 import { type FunctionName, longTimeout, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
-import { isUnavailable, retryWhile } from '../kit/waiting.ts';
+import { untilAvailable } from '../kit/waiting.ts';
 
 let store: FaultyStore;
 let stack: TrialStack;
@@ -32,20 +32,16 @@ const logged: LogLine[] = [];
 
 /** Sends one request, and does not repeat it. @returns what it adds to the metrics */
 const sendOnce = async (headers: Record<string, string> = {}, body = bodyOf()) => {
-  let status = 0;
   const all = { authorization: `Bearer ${stack.token}`, 'content-type': 'application/json', ...headers };
-  const { values, log } = await record(template, stack, async () => {
-    ({ status } = await fetch(stack.url + operations.createPlant.path, { method: 'POST', headers: all, body }));
-  });
+  const sent = () => fetch(stack.url + operations.createPlant.path, { method: 'POST', headers: all, body });
+  const { response, values, log } = await record(template, stack, sent);
   logged.push(...log);
-  return { status, values };
+  return { status: response.status, values };
 };
 
-/** Sends a request, and sends it again after a 503, because a busy machine can make the service run out of time. */
-const send = async (headers?: Record<string, string>, body?: string) => {
-  const sent = () => sendOnce(headers, body);
-  return (await retryWhile(sent, ({ status }) => isUnavailable(status))).values;
-};
+/** Sends a request. @returns what its last attempt adds to the metrics */
+const send = async (headers?: Record<string, string>, body?: string) =>
+  (await untilAvailable(() => sendOnce(headers, body))).values;
 
 type Values = Awaited<ReturnType<typeof send>>;
 type Role = 'authorizer' | 'operation';

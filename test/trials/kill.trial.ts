@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { fetchToken, readSession } from '../../tools/start/session.ts';
 import { bodyOf, differentFrom, type Sample, someSamples } from '../kit/example.ts';
-import { type LocalService, post, startLocalService, temporaryFolder } from '../kit/local-service.ts';
+import { type LocalService, post, startLocalService, testFolder } from '../kit/local-service.ts';
 import { mapConcurrently, report, seed, trialSize } from '../kit/scale.ts';
 import { isUnavailable, retryWhile } from '../kit/waiting.ts';
 
@@ -27,8 +27,7 @@ const postWithRetries = (...request: Parameters<typeof post>): Promise<number> =
   retryWhile(() => post(...request), isUnavailable);
 
 test(`npm start keeps every acknowledged plant after ${rounds} SIGKILL(s) under load (seed ${seed})`, async () => {
-  const { folder, remove } = await temporaryFolder();
-  onTestFinished(remove);
+  const folder = await testFolder();
   let running = await start(folder);
   const first = running.milliseconds;
   const starts: number[] = [];

@@ -28,7 +28,7 @@ import {
 } from '../kit/roll-out.ts';
 import { kinds } from '../kit/stacks.ts';
 import { longTimeout, startTrialIssuer, type TrialIssuer, wrapHandler } from '../kit/trial-stack.ts';
-import { isUnavailable, retryWhile } from '../kit/waiting.ts';
+import { untilAvailable } from '../kit/waiting.ts';
 
 let folder: string;
 let store: Store;
@@ -102,17 +102,13 @@ const start = async (template: Template, { assets }: Version, environment: Recor
 
 type Started = Awaited<ReturnType<typeof start>>;
 
-/**
- * Sends a request with a new body, and sends it again after a 503, because a busy machine can make the service run out
- * of time. A denied permission is a 500. @returns the status and what the function logged at last
- */
+/** Sends a request with a new body. A denied permission is a 500. @returns its status and what the function logged */
 const send = ({ invoke }: Started): Promise<{ status: unknown; log: LogLine[] }> => {
   const body = bodyOf();
-  const sent = async () => {
+  return untilAvailable(async () => {
     const { log, ...outcome } = await invoke(changedOperation.name, proxyEvent(body));
     return { status: 'result' in outcome ? JSON.parse(outcome.result).statusCode : outcome.failure, log };
-  };
-  return retryWhile(sent, ({ status }) => isUnavailable(status));
+  });
 };
 
 const sendEach = async (versions: Started[]) => {

@@ -12,7 +12,7 @@ import { testModel } from '../kit/model.ts';
 import { type RollOut, startRollOut } from '../kit/roll-out.ts';
 import { trialSize } from '../kit/scale.ts';
 import { type FunctionName, longTimeout } from '../kit/trial-stack.ts';
-import { isUnavailable, retryWhile } from '../kit/waiting.ts';
+import { untilAvailable } from '../kit/waiting.ts';
 
 let store: FaultyStore;
 let stack: RollOut;
@@ -36,20 +36,13 @@ testModel(() => ({ store, stack, contents: stack.contents }));
  */
 type Misbehaviour = [role: 'authorizer' | 'operation', behaviour: string];
 
-/**
- * Sends a request, and sends it again after a 503, because a busy machine can make the service run out of time. A
- * version that misbehaves causes a 500. @returns the last status, and what the last attempt adds to the metrics
- */
-const send = (id: string, [role, behaviour]: Misbehaviour): Promise<{ status: number; values: Value[] }> => {
-  const sent = async () => {
-    let status = 0;
-    const { values } = await record(inject('template'), stack, async () => {
-      ({ status } = await stack.sendOnce(bodyOf(id, stack.contents[0]), { [`x-${role}`]: behaviour }));
-    });
-    return { status, values };
-  };
-  return retryWhile(sent, ({ status }) => isUnavailable(status));
-};
+/** Sends a request. A version that misbehaves causes a 500. @returns the status, and what it adds to the metrics */
+const send = (id: string, [role, behaviour]: Misbehaviour): Promise<{ status: number; values: Value[] }> =>
+  untilAvailable(async () => {
+    const sent = () => stack.sendOnce(bodyOf(id, stack.contents[0]), { [`x-${role}`]: behaviour });
+    const { response, values } = await record(inject('template'), stack, sent);
+    return { status: response.status, values };
+  });
 
 const statusOf = async (...request: Parameters<typeof send>): Promise<number> => (await send(...request)).status;
 

@@ -19,7 +19,6 @@ const options = new NpmCommand('npm run prove --')
   )
   .option('--yes', 'begin, and remove everything at the end, without a question')
   .option('--clean-up', 'only remove everything')
-  .showHelpAfterError('See: npm run prove -- --help')
   .parse()
   .opts<Options>();
 

@@ -29,7 +29,7 @@ import {
   test as withHome,
 } from '../../../test/kit/local-service.ts';
 import { startServer } from '../../../test/kit/servers.ts';
-import { isUnavailable, retryWhile, until } from '../../../test/kit/waiting.ts';
+import { isUnavailable, retryWhile, until, untilAvailable } from '../../../test/kit/waiting.ts';
 import { plant } from '../../cli/plant.ts';
 import { describeLocal } from '../../cli/traced-request.ts';
 import { exampleRequest, readContract } from '../../start/contract.ts';
@@ -88,10 +88,7 @@ test.each<[status: number, cause: RegExp, sent: { body?: string; path?: string; 
 ])('npm run request shows the cause of the status %i: %s', async (status, cause, sent) => {
   const { body = bodyOf(), path: route = operations.createPlant.path, ...headers } = sent;
   const options = { method: 'POST', headers: { ...jsonHeaders(token), ...headers }, body };
-  const response = await retryWhile(
-    () => fetch(service.url + route, options),
-    (each) => isUnavailable(each.status),
-  );
+  const response = await untilAvailable(() => fetch(service.url + route, options));
   expect(response.status).toBe(status);
   vi.stubEnv('DATA_DIR', home.folder);
   const described = await describeLocal(String(response.headers.get('apigw-requestid')));
