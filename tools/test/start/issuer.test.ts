@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { scopes } from '../../../functions/generated/contract.ts';
 import { listen } from '../../../packages/emulator/servers.ts';
 import { testFolder } from '../../../test/kit/local-service.ts';
+import { portMayBeTaken } from '../../../test/kit/servers.ts';
 import { type LocalIssuer, startIssuer } from '../../start/issuer.ts';
 import { fetchToken } from '../../start/session.ts';
 
@@ -65,10 +66,7 @@ describe('with a file', () => {
       () => false,
     );
 
-  /** Repeats a test, because another program may take the issuer's port between two starts. */
-  const again = { retry: 2 };
-
-  test('the local issuer keeps its address and key, so tokens stay valid after a restart', again, async () => {
+  test('the local issuer keeps its address and key, so tokens stay valid after a restart', portMayBeTaken, async () => {
     const first = await start();
     const token = await fetchToken(first);
     await first.close();
@@ -81,7 +79,7 @@ describe('with a file', () => {
 
   test(
     'if another program uses its port, or the service has it, the local issuer takes and keeps another one',
-    again,
+    portMayBeTaken,
     async () => {
       const first = await start();
       await first.close();

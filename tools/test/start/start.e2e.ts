@@ -8,17 +8,15 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { bodyOf, newId, otherContent } from '../../../test/kit/example.ts';
 import { createPlantRoute } from '../../../test/kit/gateway-events.ts';
 import { isRunning, post, test } from '../../../test/kit/local-service.ts';
+import { portMayBeTaken } from '../../../test/kit/servers.ts';
 import { until } from '../../../test/kit/waiting.ts';
 import { fetchToken, readSession } from '../../start/session.ts';
 
 const calm = expect.not.stringMatching(/error|warning/i);
 
-/** Repeats a test, because another program may take the issuer's port between two starts. Tokens are then refused. */
-const again = { retry: 2 };
-
 test(
   'npm start keeps plants and tokens after a second Ctrl-C, which ends even a running request, and stops if its terminal closes',
-  again,
+  portMayBeTaken,
   async ({ home }) => {
     const first = await home.start();
     expect(first.output()).toContain(`${first.url}/docs\n`);
@@ -108,6 +106,8 @@ test('npm start -- --debug lets only a debugger that knows its address pause the
   await once(idle, 'connect');
   // Send SIGINT twice: a Ctrl-C reaches the service from the terminal, and npm forwards the signal again.
   for (const _ of [1, 2]) service.child.kill('SIGINT');
-  expect((await service.ended).code, 'exit code').toBe(0);
+  expect(await service.ended).toMatchObject({ code: 0, stderr: calm });
+  expect(service.output()).toContain('Stopping');
+  expect(await home.list()).toEqual(['dynamodb', 'issuer.json', 'lock']);
   idle.destroy();
 });
