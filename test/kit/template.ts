@@ -1,5 +1,5 @@
 /** Reads a stack's template for tests. What is the same for all stages and issuers is tested only on `prod`. */
-import { inject } from 'vitest';
+import { expect, inject } from 'vitest';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
 
 export type Resource = {
@@ -58,20 +58,23 @@ export const resolve = (value: unknown): string => {
   throw new Error(`${JSON.stringify(value)} cannot be resolved here.`);
 };
 
+type Policy = { Version: string; Statement: Statement[] };
 type Statement = { Effect: string; Action: string | string[]; Resource: unknown; Condition?: object };
 
 /**
  * Lists what a policy says, for each action and resource, because CDK merges statements: as sorted strings such as
  * `Allow lambda:GetAlias: CreatePlant.Arn {"StringEquals":…}`.
  */
-export const permissionsIn = (document: unknown): string[] =>
-  (Object(document).Statement as Statement[])
-    .flatMap(({ Effect, Action, Resource, Condition }) => {
-      const condition = Condition === undefined ? '' : ` ${JSON.stringify(Condition)}`;
-      const resources = [Resource].flat().map(resolve);
-      return [Action].flat().flatMap((action) => resources.map((each) => `${Effect} ${action}: ${each}${condition}`));
-    })
-    .sort();
+export const permissionsIn = (document: unknown): string[] => {
+  const { Version, Statement } = document as Policy;
+  // In an older version, IAM takes policy variables for plain text.
+  expect(Version).toBe('2012-10-17');
+  return Statement.flatMap(({ Effect, Action, Resource, Condition }) => {
+    const condition = Condition === undefined ? '' : ` ${JSON.stringify(Condition)}`;
+    const resources = [Resource].flat().map(resolve);
+    return [Action].flat().flatMap((action) => resources.map((each) => `${Effect} ${action}: ${each}${condition}`));
+  }).sort();
+};
 
 export const ref = (name: string) => ({ Ref: name });
 export const arn = (name: string) => ({ 'Fn::GetAtt': [name, 'Arn'] });

@@ -144,15 +144,16 @@ describe('the emulator with a store that the user runs', () => {
   test.each<[endpoint: string | [status: number, body: string], why: string]>([
     ['nonsense', 'The store needs a folder, or an endpoint that is an http or https URL'],
     ['http://127.0.0.1:9', notHere],
-    [[200, '<!doctype html>'], 'cannot be used: it does not respond as DynamoDB does. Correct its address.'],
-    [[400, invalidToken], 'cannot be used: The token is invalid.'],
+    [[200, '<!doctype html>'], 'it does not respond as DynamoDB does. Correct its address.'],
+    [[400, invalidToken], 'The token is invalid.'],
   ])('does not start, and says why, with the address %j, or at one that responds so', async (at, why) => {
     const site = createServer((request, response) => {
       request.resume();
       response.writeHead(Number(at[0]), { 'content-type': 'application/x-amz-json-1.0' }).end(at[1]);
     });
     const endpoint = typeof at === 'string' ? at : `http://127.0.0.1:${await startServer(site)}`;
-    await expect(openStore({ endpoint })).rejects.toThrow(why);
+    const message = typeof at === 'string' ? why : `The store (${endpoint}) cannot be used: ${why}`;
+    await expect(openStore({ endpoint })).rejects.toThrow(message);
   });
 
   test('does not start, and says why, if the store does not respond within 5 seconds', async () => {
