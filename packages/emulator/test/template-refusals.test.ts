@@ -160,11 +160,15 @@ const api: Row[] = [
   [
     'GuardAuthorizer',
     { AuthorizerResultTtlInSeconds: 1, IdentitySource: [] },
-    'its AuthorizerResultTtlInSeconds needs',
+    'its AuthorizerResultTtlInSeconds needs an IdentitySource',
   ],
   ['GuardAuthorizer', { AuthorizerType: 'JWT' }, 'its JwtConfiguration is not an object'],
   ['GuardAuthorizer', jwtAuthorizer(literal, [{ Ref: 'Pool' }]), `${jwtConfiguration}.Audience ${unknownPool}`],
-  ['GuardAuthorizer', jwtAuthorizer('http://a', []), `${jwtConfiguration}.Issuer "http://a" is not known here: pass`],
+  [
+    'GuardAuthorizer',
+    jwtAuthorizer('http://a', []),
+    `${jwtConfiguration}.Issuer "http://a" is not known here: pass \`jwt: `,
+  ],
   ...[sources(), sources('$request.header.A', '$request.header.B'), sources('$context.routeKey')].map(
     (jwt): Row => ['GuardAuthorizer', jwt, 'it needs exactly one IdentitySource'],
   ),
@@ -263,7 +267,11 @@ test.each([
 
 test.each<[what: string, template: Template, message: string]>([
   ['no API', { Resources: {} }, 'The template has no AWS::ApiGatewayV2::Api that can be served.'],
-  ['no stage', ordersTemplate({ Stage: undefined }), 'The template has no AWS::ApiGatewayV2::Stage that can be'],
+  [
+    'no stage',
+    ordersTemplate({ Stage: undefined }),
+    'The template has no AWS::ApiGatewayV2::Stage that can be served.',
+  ],
   ['a Transform', { ...ordersTemplate(), Transform: 'Serverless' }, 'The template has the Transform "Serverless"'],
 ])('readTemplate refuses a template with %s', (_, template, message) => {
   expect(messageOf(template)).toContain(message);
@@ -281,21 +289,29 @@ const arnIn = (service: string, name: string): string => `arn:aws:${service}:${r
 test.each<[value: unknown, reason: string, madeUp?: string]>([
   [
     { Ref: 'Alarms' },
-    'refers to Alarms (AWS::SNS::Topic), which is unknown here. Set the variable',
+    'refers to Alarms (AWS::SNS::Topic), which is unknown here. Set the variable with the option',
     arnIn('sns', 'Alarms'),
   ],
   [
     { 'Fn::Sub': '-${Pool.Arn}' },
-    'refers to Arn of Pool (AWS::Cognito::UserPool), which',
+    'refers to Arn of Pool (AWS::Cognito::UserPool), which is',
     `-${arnIn('cognito', 'Pool')}`,
   ],
-  [{ 'Fn::GetAtt': 'Orders.StreamArn' }, 'refers to StreamArn of Orders (AWS::Dynamo', arnIn('dynamodb', 'Orders')],
+  [
+    { 'Fn::GetAtt': 'Orders.StreamArn' },
+    'refers to StreamArn of Orders (AWS::DynamoDB::Table), which is',
+    arnIn('dynamodb', 'Orders'),
+  ],
   [{ Ref: 'Api' }, 'refers to Api (AWS::ApiGatewayV2::Api), which is unknown here', 'Api'],
   [{ Ref: 'AWS::StackId' }, 'refers to AWS::StackId, which is unknown here', 'AWS::StackId'],
   [{ Ref: 'constructor' }, 'refers to constructor, which is unknown here', 'constructor'],
   [{ Ref: 'NoDefault' }, 'refers to the parameter NoDefault, which has no default value', 'NoDefault'],
   [{ Ref: 'FromSsm' }, 'refers to the parameter FromSsm, which has no default value', 'FromSsm'],
-  [{ 'Fn::Join': ['', ['-', { 'Fn::ImportValue': 'a' }]] }, 'imports a, which no stack of the same folder', '-a'],
+  [
+    { 'Fn::Join': ['', ['-', { 'Fn::ImportValue': 'a' }]] },
+    'imports a, which no stack of the same folder exports',
+    '-a',
+  ],
   [{ 'Fn::Base64': 'a' }, 'uses Fn::Base64', 'Fn::Base64'],
   [{ 'Fn::Join': [':', ['{{resolve', 'ssm:a}}']] }, 'has a dynamic reference ({{resolve:...}})', 'resolve:ssm:a'],
   [{ Ref: ['a'] }, 'has a malformed Ref.'],

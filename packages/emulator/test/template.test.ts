@@ -136,8 +136,16 @@ describe('readTemplate', () => {
   });
 
   test.each([
-    [{ Ref: 'Table' }, { ResourcePolicy: {} }, 'Table (AWS::DynamoDB::Table) cannot be served here: its Resource'],
-    [arnOf('Key'), {}, 'Shop (AWS::Lambda::Function) cannot be served here: its Environment.Variables.TABLE refers'],
+    [
+      { Ref: 'Table' },
+      { ResourcePolicy: {} },
+      'Table (AWS::DynamoDB::Table) cannot be served here: its ResourcePolicy',
+    ],
+    [
+      arnOf('Key'),
+      {},
+      'Shop (AWS::Lambda::Function) cannot be served here: its Environment.Variables.TABLE refers to Arn of Key',
+    ],
   ])('refuses a stack that imports %j if the properties of the table are %j', (value, properties, message) => {
     const others = [exporting(value, properties)];
     expect(() => read(importing, { nameOnAws: 'Shop-1', others })).toThrow(message);
