@@ -76,7 +76,7 @@ const rules: Rule[] = [
   {
     of: /^infra\/sdk-stubs\//,
     rule: "a stub replaces a module in the functions' bundles, so it imports neither the stack nor the CDK",
-    may: [/^@aws-sdk\/credential-provider-env$/, /^@smithy\/core\/config$/],
+    may: [/^@aws-sdk\/credential-provider-env$/],
   },
   {
     of: /^infra\/[^/]+$/,

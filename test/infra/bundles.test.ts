@@ -104,15 +104,12 @@ describe.each(listEntries())('the bundle of %s', (entry) => {
   });
 });
 
-test('the stub for credentials reads them from the environment once, and throws if there are none', async () => {
+test('the stub for credentials reads them from the environment, and throws if there are none', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', '');
   await expect(defaultProvider({})()).rejects.toThrow('environment');
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'first');
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'id');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
-  const provide = defaultProvider({});
-  expect(await provide()).toMatchObject({ accessKeyId: 'first', secretAccessKey: 'secret' });
-  vi.stubEnv('AWS_ACCESS_KEY_ID', 'second');
-  expect(await provide()).toMatchObject({ accessKeyId: 'first' });
+  expect(await defaultProvider({})()).toMatchObject({ accessKeyId: 'id', secretAccessKey: 'secret' });
 });
 
 test("a function's asset has only its bundle, even if somebody has put other files into the folder", () => {
