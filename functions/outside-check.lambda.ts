@@ -13,14 +13,12 @@ const [method, path = ''] = route.split(' ');
 const url = fromEnvironment('API_URL') + path;
 const issuer = fromEnvironment('ISSUER');
 
-/**
- * Calls the API as a stranger, who must be refused. The authorizer answers only if it has the keys of the token issuer.
- * @throws Error that says what came instead, which makes the function fail
- */
+/** Calls the API as a stranger, who must be refused. @throws Error that says what came instead */
 export const handler = async (): Promise<void> => {
   const authorization = `Bearer ${forgedToken(issuer)}`;
   // Without a token, only an API with an authorizer answers 401. A domain name that leads to no API also answers 403.
   await expectStatus(401, {});
+  // Without the issuer's keys, the authorizer fails, and the answer is 500.
   await expectStatus(403, { authorization });
 };
 

@@ -22,13 +22,11 @@ type Parts = {
   authorizer: ServiceFunction;
   /** The titles of a table's graphs end with `prefix`. */
   tables: { table: TableV2; prefix: string }[];
-  /** Alarms of other constructs that page. */
   pages: cloudwatch.IAlarm[];
 };
 
 export class Monitoring extends Construct {
   readonly dashboardUrl: string;
-  /** The alarms that roll back a new version of each function. */
   readonly rollBackAlarms: Map<ServiceFunction, cloudwatch.Alarm[]>;
 
   constructor(scope: Construct, id: string, parts: Parts, { stage, alarmEmail }: Settings) {
@@ -130,10 +128,7 @@ const eachOf = (windows: cloudwatch.Alarm[][]) => windows.map((both) => cloudwat
 type Severity = { means: string; burnRate: number; long: Window; short: Window };
 type Window = [name: string, length: Duration];
 
-/**
- * A burn rate of 1 spends the error budget of 30 days in 30 days. Both windows must burn: the long one shows that it
- * matters, the short one that it goes on. docs/decisions/alarms.md says why these.
- */
+/** A burn rate of 1 spends the error budget of 30 days in 30 days. docs/decisions/alarms.md says why these. */
 const severities = {
   Page: {
     means: 'At this rate, the error budget of 30 days would last 50 hours, or the API cannot be reached.',
@@ -259,7 +254,6 @@ const sum = { statistic: cloudwatch.Stats.SUM };
 const p99 = { statistic: cloudwatch.Stats.percentile(99) };
 const maximum = { statistic: cloudwatch.Stats.MAXIMUM };
 
-/** A wrong issuer refuses everybody with 403, which breaks no promise. */
 const ofApi = (api: PlantApi): Alarms => {
   // At night, the check from outside may be alone: 2 refused requests in five minutes, or 6 if it fails.
   const expression = 'IF(all > 10, 100 * FILL(some, 0) / all, 0)';

@@ -1,4 +1,3 @@
-/** The operations of the contract, as the stack needs them, the tables, and what each operation may do to which table. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';

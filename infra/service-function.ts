@@ -27,7 +27,6 @@ type BundledFunctionProps = Pick<Settings, 'stage' | 'tracing'> & {
 export class BundledFunction extends lambda.Function {
   readonly log: ServiceLog;
   readonly entry: string;
-  declare readonly timeout: Duration;
 
   constructor(scope: Construct, id: string, props: BundledFunctionProps) {
     const { entry, environment, timeout, stage, tracing } = props;
@@ -96,15 +95,11 @@ export class ServiceFunction extends BundledFunction {
     this.live = new lambda.Alias(this, 'Live', { aliasName: 'live', version }) as lambda.IFunction;
   }
 
-  /**
-   * Makes CodeDeploy roll out new versions: after the smoke test has passed, a new version gets 10 % of the calls for
-   * five minutes, then all calls. If an alarm goes off, CodeDeploy rolls back.
-   */
+  /** Makes CodeDeploy roll out new versions, and roll them back if an alarm goes off: docs/decisions/stack.md. */
   rollOutInSteps(alarms: IAlarm[], smokeTest: lambda.IFunction): void {
     // Do not take the ARN from the alias: the alias depends on this role, so the role must not refer to the alias.
     const liveArn = `${this.functionArn}:live`;
     const role = new Role(this, 'RollOutRole', { assumedBy: new ServicePrincipal('codedeploy.amazonaws.com') });
-    // AWS's policy AWSCodeDeployRoleForLambdaLimited covers all functions, this one only this function.
     const actions = ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'];
     role.addToPolicy(new PolicyStatement({ actions, resources: [this.functionArn, liveArn] }));
     // Allow the role to invoke the smoke test. CDK does that, too, but `withoutPolicyUpdates` below undoes it.
@@ -120,7 +115,7 @@ export class ServiceFunction extends BundledFunction {
       deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
       alarms,
       preHook: smokeTest,
-      // `withoutPolicyUpdates` keeps CDK from attaching AWSCodeDeployRoleForLambdaLimited to the role.
+      // Keep CDK from attaching AWSCodeDeployRoleForLambdaLimited, which covers all functions.
       role: role.withoutPolicyUpdates(),
     });
     // CodeDeploy uses both of these to shift the alias, so deploy them before the alias changes.

@@ -3,7 +3,6 @@ import { LogGroup, type LogGroupProps, RetentionDays } from 'aws-cdk-lib/aws-log
 import type { Construct } from 'constructs';
 import type { Stage } from './settings.ts';
 
-/** A log group. In `prod`, it keeps lines for three months and outlives the stack. Elsewhere, it keeps them a week. */
 export class ServiceLog extends LogGroup {
   constructor(scope: Construct, id: string, stage: Stage, props: LogGroupProps = {}) {
     super(scope, id, {

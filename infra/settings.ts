@@ -1,7 +1,4 @@
-/**
- * Reads everything that a deployment can configure from the CDK context (`-c key=value`, or cdk.json). docs/deploy.md
- * says what each setting means.
- */
+/** Reads the settings from the CDK context (`-c key=value`, or cdk.json). docs/deploy.md says what each means. */
 import type { Node } from 'constructs';
 import { z } from 'zod';
 
@@ -160,10 +157,7 @@ const settingOf = (node: Node, key: Key): unknown => {
   return (value as Record<string, unknown>)[node.tryGetContext('stage') ?? defaultStage];
 };
 
-/**
- * `prod`, and each `prod-<name>`, rolls out in steps, and keeps its data even if the stack is deleted. `dev`, and each
- * `dev-<name>`, rolls out at once, and its data is deleted with the stack.
- */
+/** The kind of stage: `prod` for each `prod-<name>`, too. docs/deploy.md#stages says how they differ. */
 export type Stage = 'prod' | 'dev';
 
 export type Settings = ReturnType<typeof readSettings>;
@@ -191,18 +185,13 @@ export const readSettings = (node: Node) => {
     stageName,
     /** If undefined, the stack creates a Cognito user pool as the issuer. */
     externalIssuer: issuerOf(context),
-    /** The limits above which API Gateway answers 429: requests per second (rate), and requests in a burst. */
     throttle: { rateLimit, burstLimit },
     allowOrigins,
     domain: domainOf(context),
-    /** If undefined, alarms mail nobody. */
     alarmEmail: email,
-    /** Dollars a month above which AWS mails `alarmEmail`. If undefined, there is no budget. */
     budget: context.budget,
     tags,
-    /** Whether X-Ray traces the functions. docs/decisions/stack.md says why the default is off. */
     tracing: tracing === 'on',
-    /** The name of the policy that limits all roles of the stack. If undefined, nothing limits them. */
     permissionsBoundary: context.permissionsBoundary,
   };
 };

@@ -5,14 +5,12 @@ import { BundledFunction, type ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 
 type SmokeTestProps = Pick<Settings, 'stage' | 'tracing'> & {
+  /** By the names that functions/smoke-test/ uses for them. */
   functions: Record<string, ServiceFunction>;
   issuer: string;
 };
 
-/**
- * Tests the new version of each function before it gets requests from clients: docs/decisions/stack.md. `functions` has
- * the functions by the names that functions/smoke-test/ uses for them; the authorizer trusts `issuer`.
- */
+/** Tests the new version of each function before it gets requests from clients: docs/decisions/stack.md. */
 export class SmokeTest extends BundledFunction {
   constructor(scope: Construct, id: string, { functions, issuer, stage, tracing }: SmokeTestProps) {
     const arns = Object.entries(functions).map(([name, { currentVersion }]) => [name, currentVersion.functionArn]);

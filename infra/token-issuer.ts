@@ -5,10 +5,7 @@ import { acknowledge } from './acknowledge.ts';
 import type { Stage, TrustedIssuer } from './settings.ts';
 import { ConfigurationError } from './settings.ts';
 
-/**
- * A Cognito user pool without users. Its one machine client gets tokens with the client_credentials grant. In `prod`, it
- * outlives the stack, because no new pool has the ids and secrets that clients use.
- */
+/** A Cognito user pool without users. Its one machine client gets tokens with the client_credentials grant. */
 export class TokenIssuer extends Construct implements TrustedIssuer {
   readonly issuer: string;
   readonly jwksUri: string;

@@ -68,10 +68,7 @@ const errorName = /^(?:[A-Z][A-Za-z]{0,60})?(?:Exception|Error|Failure|Exceeded|
 const errorCode = /^[A-Z][A-Z\d_]{1,60}$/;
 const dynamoDBRequestId = /^[A-Z\d]{52}$/;
 
-/**
- * AWS's message names the action and the resource:
- * https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
- */
+/** https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html */
 const accessDenied =
   /^User: \S+ is not authorized to perform: (dynamodb:[A-Za-z]+ on resource: arn:aws[\w-]*:dynamodb:[\w-]+:\d+:[\w./-]+)(?= |$)/;
 

@@ -45,9 +45,7 @@ export type OngoingRequest = {
   storeCalls: { startedAt: number; endedAt?: number; attempts?: number | undefined }[];
 };
 
-/**
- * @throws StoreUnavailable if DynamoDB does not respond or the error is temporary; else the SDK's error
- */
+/** @throws StoreUnavailable if DynamoDB does not respond or the error is temporary; else the SDK's error */
 export const callStore = async <Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
   { signal, storeCalls }: OngoingRequest,
   client: DynamoDBClient,
@@ -119,7 +117,6 @@ const temporaryErrors = /^(?:AbortError|InvalidSignatureException|TransactionCon
 const connectionErrors =
   /^(?:E(?:ADDRNOTAVAIL|CONNABORTED|HOSTDOWN|NET(?:DOWN|RESET)|PROTO)|HPE_\w+|ERR_SSL_\w+|ERR_STREAM_PREMATURE_CLOSE)$/;
 
-/** Errors from Node.js have a `code`. */
 type SdkError = Parameters<typeof isTransientError>[0] & { code?: string };
 
 /** Other errors are our faults: denied access, no table, no credentials, EMFILE. */

@@ -4,7 +4,6 @@ import type { OperationId, Operations } from '../generated/contract.ts';
 /** A request, and its expected response: a status and a body, or an error number such as 40901. */
 export type Check<Id extends OperationId = OperationId> = {
   pathParameters?: Record<string, string>;
-  /** The query string, without the question mark. */
   rawQueryString?: string;
   headers?: Record<string, string>;
   body?: unknown;
@@ -19,7 +18,6 @@ const randomId = (): bigint => 2n ** 62n + BigInt.asUintN(62, randomBytes(8).rea
 /** For each operation, its checks by name, in the order in which they run. */
 export type Checks = { readonly [Id in OperationId]: Readonly<Record<string, Check<Id>>> };
 
-/** If `isTaken`, a client's plant has the usual id. */
 export const checksFor = (isTaken: boolean): Checks => {
   const id = isTaken ? randomId() : usualId;
   const content = {
