@@ -15,7 +15,7 @@ const unaffected = [
   'test/functions/http/!(error-response|valid-event).test.ts',
   'tools/test/cli/{npm-command,stack-trace}.test.ts',
   'tools/test/release/{diff,diff/access,diff/verdict,project-copy,prove}.test.ts',
-  'tools/test/start/{issuer,reasons,request-log,terminal}.test.ts',
+  'tools/test/start/{issuer,request-log}.test.ts',
   'tools/test/start/watch/**',
   '**/*.fuzz.ts',
 ];

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { decomposeUnverifiedJwt } from 'aws-jwt-verify/jwt';
 import type { JwtHeader, JwtPayload } from 'aws-jwt-verify/jwt-model';
-import { type Algorithm, isAlgorithm } from './algorithms.ts';
+import { type Algorithm, isAlgorithm } from './issuer-keys.ts';
 
 /** The reasons for refusing a request. Do not rename them: the log has these words, and metrics count them. */
 export type Refusal =

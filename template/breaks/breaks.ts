@@ -322,7 +322,7 @@ const byFile: Record<string, Record<string, string>> = {
   'tools/start/main.ts': {
     'prebuildBundles({ debug: [-debug !== undefined-]{+true+}, entries: listDevEntries() })':
       'npm start runs other bundles than those that would be deployed.',
-    "from './not-served.ts';\n{+import './stack.ts';\n+}": 'npm start keeps the CDK in memory.',
+    "from './reasons.ts';\n{+import './stack.ts';\n+}": 'npm start keeps the CDK in memory.',
     '[-  removeStaleSession(dataFolder());\n-]': 'A service that was killed cannot be started again.',
     '[-cleanUps.push(() => removeSession())-]{+void removeSession+}':
       'The session file, which has a secret, stays after a stop.',

@@ -10,7 +10,7 @@ import { generateIfChanged } from '../../infra/generated-code.ts';
 import { closeServer, listen } from '../../packages/emulator/servers.ts';
 import { prebuildBundles, withSources, writeBundle } from './bundles.ts';
 import { type Contract, curlLine, exampleRequest, readContract } from './contract.ts';
-import { notServed } from './not-served.ts';
+import { notServed } from './reasons.ts';
 import { referencePage } from './reference.ts';
 import { accessLine, RequestLog } from './request-log.ts';
 import { synthesize } from './run-script.ts';

@@ -1,5 +1,5 @@
-/** Says in words why a request did not succeed, from its entry in the access log. */
-import type { AccessLogEntry } from 'http-api-emulator';
+/** Says in words why a request did not succeed, from its entry in the access log, and why something is not served. */
+import type { AccessLogEntry, Emulator } from 'http-api-emulator';
 import { withoutHash } from './terminal.ts';
 
 /** Explains the reasons in the authorizer's log that are not clear by themselves. */
@@ -59,3 +59,13 @@ const causeOf = ({ name, code, stack, denied, cause }: Record<string, unknown>):
   const more = thrown.split(' ').includes(String(code)) ? undefined : code;
   return [denied ? `IAM denies ${denied}` : thrown, more, cause && causeOf(Object(cause))].filter(Boolean).join(': ');
 };
+
+/** Returns a line for each reason why the emulator leaves out resources of the stack. */
+export const notServed = ({ leftOut }: Pick<Emulator['stack'], 'leftOut'>): string[] =>
+  Array.from(
+    Map.groupBy(leftOut, (each) => each.reason),
+    ([reason, resources]) => {
+      const names = resources.map(({ resource }) => resource.replace(/[\dA-F]{8}(?= \()/, ''));
+      return `Not served here: ${names.join(', ')}, because ${reason}.`;
+    },
+  );

@@ -1,4 +1,5 @@
 /** Tests how `npm run token` gets a token for the local service and, with --stack, for a deployed stack. */
+import tls from 'node:tls';
 import { decodeJwt } from 'jose';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
@@ -24,6 +25,16 @@ test('npm run token prints only a token or, if no local service is running, only
   end();
   const sentence = `No local service is running with its data in ${folder}. Start it (npm start), or set DATA_DIR to its data folder.\n`;
   expect(await run()).toEqual({ code: 1, stdout: '', stderr: sentence });
+});
+
+test('a command escapes the control characters in what a server says', async () => {
+  const folder = await testFolder();
+  const { baseUrl } = await startScriptedService(answer(400, { error: '\u001b]0;x\u0007\r\u009b' }));
+  const client = { clientId: 'x', clientSecret: 'x', scope: 'x', certificate: tls.rootCertificates[0] ?? '' };
+  writeSession(folder, { url: 'http://127.0.0.1:9', tokenUrl: baseUrl, ...client });
+  const { code, stdout, stderr } = await runHere(token, [], { DATA_DIR: folder }).ended;
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toContain('refused: \\u001b]0;x\\u0007\\u000d\\u009b\n');
 });
 
 const source = {

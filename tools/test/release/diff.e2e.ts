@@ -6,9 +6,9 @@ import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { copyProject } from '../../../test/kit/copy-project.ts';
-import { commitAll } from '../../../test/kit/git.ts';
 import { testFolder } from '../../../test/kit/local-service.ts';
 import { startIn } from '../../release/project-copy.ts';
+import { commitAll } from './kit/small-project.ts';
 
 const never = new AbortController().signal;
 

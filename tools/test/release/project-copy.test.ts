@@ -2,9 +2,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { commitAll, git } from '../../../test/kit/git.ts';
 import { checkOut, sharedWithMain } from '../../release/project-copy.ts';
-import { files as service, startProject } from './kit/small-project.ts';
+import { commitAll, git, files as service, startProject } from './kit/small-project.ts';
 
 const never = new AbortController().signal;
 let folder: string;

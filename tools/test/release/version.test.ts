@@ -1,8 +1,8 @@
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { git } from '../../../test/kit/git.ts';
 import { run, testFolder } from '../../../test/kit/local-service.ts';
+import { git } from './kit/small-project.ts';
 
 const changed = ['CHANGELOG.md', 'package-lock.json', 'packages/client/package.json', 'schemas/openapi.yaml'];
 const version = '7.8.9';

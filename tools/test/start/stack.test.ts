@@ -5,7 +5,7 @@ import { operations } from '../../../functions/generated/contract.ts';
 import { listTables } from '../../../infra/operations.ts';
 import { readTemplate } from '../../../packages/emulator/template/read-template.ts';
 import { combinations, kinds, templateOf } from '../../../test/kit/stacks.ts';
-import { notServed } from '../../start/not-served.ts';
+import { notServed } from '../../start/reasons.ts';
 
 const read = (context: Parameters<typeof templateOf>[0]) =>
   readTemplate(templateOf(context).toJSON() as Parameters<typeof readTemplate>[0], '/assembly', { leaveOut: true });
