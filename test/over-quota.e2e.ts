@@ -3,7 +3,7 @@
  */
 import { globSync } from 'node:fs';
 import http, { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
 import { run } from './kit/local-service.ts';
 import { startPlantsStore, storeEnvironment } from './kit/plants-store.ts';
@@ -13,25 +13,14 @@ import { startTrialStack } from './kit/trial-stack.ts';
 /** How often a body is refused at most. The journey sends a request eight times. */
 const mostRefusals = 4;
 
-const cleanUp: (() => unknown)[] = [];
-
-let serviceUrl: string;
-let deployment: Record<string, string>;
-beforeAll(async () => {
-  const { endpoint, close } = await startPlantsStore('plants');
-  cleanUp.push(close);
-  const stack = await startTrialStack(endpoint);
-  cleanUp.push(stack.close);
-  serviceUrl = stack.url;
-  deployment = { ...storeEnvironment(endpoint), ACCESS_TOKEN: stack.token };
-});
-afterAll(async () => {
-  for (const undo of cleanUp.reverse()) await undo();
-});
+const store = await startPlantsStore('plants');
+afterAll(store.close);
+const stack = await startTrialStack(store.endpoint);
+afterAll(stack.close);
 
 const pass = (request: IncomingMessage, response: ServerResponse, body: Buffer): void => {
   const { method, rawHeaders: headers } = request;
-  const onward = http.request(serviceUrl + request.url, { method, headers }, (answer) => {
+  const onward = http.request(stack.url + request.url, { method, headers }, (answer) => {
     response.writeHead(answer.statusCode ?? 0, answer.rawHeaders);
     answer.pipe(response);
   });
@@ -63,7 +52,8 @@ test('npm run journey passes even if the gateway refuses every seventh request',
   const [, ...script] = packageJson.scripts.journey.split(' ');
   const args = ['node_modules/vitest/vitest.mjs', ...script, '--reporter=default'];
   // Clear VITEST_REPORT, because the inner run must not overwrite the report of this run.
-  const environment = { ...deployment, API_URL, VITEST_REPORT: '' };
+  const deployment = { ...storeEnvironment(store.endpoint), ACCESS_TOKEN: stack.token, API_URL };
+  const environment = { ...deployment, VITEST_REPORT: '' };
   const { code, stdout, stderr } = await run(process.execPath, args, environment).ended;
   expect(code, stdout + stderr).toBe(0);
   for (const file of globSync('**/*.journey.ts', { cwd: 'test' })) expect(stdout).toContain(file);

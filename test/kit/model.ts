@@ -204,9 +204,8 @@ const commandsWith = (examples: Content[]) => {
 const runs = trialSize(1_000, 5);
 
 /** Sends random requests to the stack, one sequence after the other. The store must not be used by others meanwhile. */
-export const testModel = (started: () => Modelled): void => {
+export const testModel = ({ contents, ...parts }: Modelled): void => {
   test(`the service responds as a simple model predicts in ${runs} random sequences of requests (seed ${seed})`, async () => {
-    const { contents, ...parts } = started();
     ({ store, stack } = parts);
     const tick = progress('sequences', runs);
     await fc.assert(

@@ -175,8 +175,6 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   };
 };
 
-export type TrialIssuer = Awaited<ReturnType<typeof startTrialIssuer>>;
-
 /** Starts a token issuer whose keys and responses a test controls. Its JWKS contains `key` at the start. */
 export const startTrialIssuer = async () => {
   const [{ key: privateKey, certificate }, key] = await Promise.all([makeCertificate(), makeKey('ES256', 'trial')]);

@@ -3,10 +3,10 @@
  * keys stay in use, how often they are fetched, and which key sets are not valid.
  */
 import type { RequestListener } from 'node:http';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { bodyOf } from '../kit/example.ts';
-import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
-import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
+import { startPlantsStore } from '../kit/plants-store.ts';
+import { type Handler, startTrialStack } from '../kit/trial-stack.ts';
 
 /** Wraps a handler so that each event cold-starts the function. */
 const restarting = (_: Handler): Handler => {
@@ -17,16 +17,10 @@ const restarting = (_: Handler): Handler => {
   };
 };
 
-let store: PlantsStore;
-let stack: TrialStack;
-beforeAll(async () => {
-  store = await startPlantsStore('plants');
-  stack = await startTrialStack(store.endpoint, { authorizer: { wrapper: restarting } });
-});
-afterAll(async () => {
-  await stack.close();
-  await store.close();
-});
+const store = await startPlantsStore('plants');
+afterAll(store.close);
+const stack = await startTrialStack(store.endpoint, { authorizer: { wrapper: restarting } });
+afterAll(stack.close);
 
 type Failing = <T>(during: () => Promise<T>) => Promise<T>;
 

@@ -1,19 +1,13 @@
 /** Compares the service with a simple model. roll-out.trial.ts does the same during a roll-out. */
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll } from 'vitest';
 import { someContents } from '../kit/example.ts';
-import { type FaultyStore, startFaultyStore } from '../kit/faulty-store.ts';
+import { startFaultyStore } from '../kit/faulty-store.ts';
 import { testModel } from '../kit/model.ts';
-import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
+import { startTrialStack } from '../kit/trial-stack.ts';
 
-let store: FaultyStore;
-let stack: TrialStack;
-beforeAll(async () => {
-  store = await startFaultyStore('plants');
-  stack = await startTrialStack(store.endpoint);
-});
-afterAll(async () => {
-  await stack.close();
-  await store.close();
-});
+const store = await startFaultyStore('plants');
+afterAll(store.close);
+const stack = await startTrialStack(store.endpoint);
+afterAll(stack.close);
 
-testModel(() => ({ store, stack, contents: someContents }));
+testModel({ store, stack, contents: someContents });

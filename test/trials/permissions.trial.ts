@@ -5,9 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { afterAll, expect, inject, onTestFinished, test } from 'vitest';
 import { bundle } from '../../infra/bundling.ts';
-import { openStore, type Store } from '../../packages/emulator/dynamodb/store.ts';
+import { openStore } from '../../packages/emulator/dynamodb/store.ts';
 import { Functions, type LogLine } from '../../packages/emulator/lambda/functions.ts';
 import type { FunctionSpec } from '../../packages/emulator/served-stack.ts';
 import { readTemplate, type Template } from '../../packages/emulator/template/read-template.ts';
@@ -27,20 +27,15 @@ import {
   withoutPauses,
 } from '../kit/roll-out.ts';
 import { kinds } from '../kit/stacks.ts';
-import { longTimeout, startTrialIssuer, type TrialIssuer, wrapHandler } from '../kit/trial-stack.ts';
+import { longTimeout, startTrialIssuer, wrapHandler } from '../kit/trial-stack.ts';
 import { untilAvailable } from '../kit/waiting.ts';
 
-let folder: string;
-let store: Store;
-let issuer: TrialIssuer;
-beforeAll(async () => {
-  const temporary = await temporaryFolder();
-  folder = temporary.folder;
-  store = await openStore({ folder: path.join(folder, 'store') });
-  issuer = await startTrialIssuer();
-  return temporary.remove;
-});
-afterAll(() => Promise.all([store.close(), issuer.close()]));
+const { folder, remove } = await temporaryFolder();
+afterAll(remove);
+const store = await openStore({ folder: path.join(folder, 'store') });
+afterAll(store.close);
+const issuer = await startTrialIssuer();
+afterAll(issuer.close);
 
 /** The deployed code, after a change that first describes the table, and so needs another permission. */
 const describingCode = `${Buffer.from(bundle(changedOperation.entry))}

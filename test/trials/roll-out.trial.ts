@@ -2,33 +2,27 @@
  * Rehearses a roll-out: the new version of each function gets a tenth of the events, and the version of an earlier
  * commit gets the others. Requests are really sent, but their times and durations are simulated.
  */
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { afterAll, beforeEach, expect, inject, test } from 'vitest';
 import { raisedAlarms, record, rollBackAlarms, type Value } from '../kit/alarms.ts';
 import { bodyOf, itemOf, newId } from '../kit/example.ts';
-import { type FaultyStore, startFaultyStore } from '../kit/faulty-store.ts';
+import { startFaultyStore } from '../kit/faulty-store.ts';
 import { createPlantRoute } from '../kit/gateway-events.ts';
 import { misbehaving } from '../kit/misbehaving.ts';
 import { testModel } from '../kit/model.ts';
-import { type RollOut, startRollOut } from '../kit/roll-out.ts';
+import { startRollOut } from '../kit/roll-out.ts';
 import { trialSize } from '../kit/scale.ts';
 import { type FunctionName, longTimeout } from '../kit/trial-stack.ts';
 import { untilAvailable } from '../kit/waiting.ts';
 
-let store: FaultyStore;
-let stack: RollOut;
-beforeAll(async () => {
-  store = await startFaultyStore('plants');
-  const wrapper = misbehaving;
-  stack = await startRollOut(store.endpoint, { authorizer: { wrapper }, operations: { wrapper } });
-});
-afterAll(async () => {
-  await stack.close();
-  await store.close();
-});
+const store = await startFaultyStore('plants');
+afterAll(store.close);
+const change = { wrapper: misbehaving };
+const stack = await startRollOut(store.endpoint, { authorizer: change, operations: change });
+afterAll(stack.close);
 
 beforeEach(({ skip }) => skip(stack.missing !== undefined, stack.missing));
 
-testModel(() => ({ store, stack, contents: stack.contents }));
+testModel({ store, stack, contents: stack.contents });
 
 /**
  * How the new version of one function misbehaves. A header that `send` adds to each request tells the new version to do

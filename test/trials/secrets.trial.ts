@@ -1,19 +1,18 @@
 /** Puts marked secrets wherever a client or the store can put text. Log lines and error responses must contain none. */
 import { randomInt } from 'node:crypto';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { assemble, claims, makeKey, sign } from '../kit/access-tokens.ts';
 import { bodyOf, isAllowed, newId, responseTo, violations, withText } from '../kit/example.ts';
 import {
   corruptResponse,
   dynamoDbError,
   type Fault,
-  type FaultyStore,
   hangUp,
   loseResponse,
   startFaultyStore,
 } from '../kit/faulty-store.ts';
 import { report } from '../kit/scale.ts';
-import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
+import { startTrialStack } from '../kit/trial-stack.ts';
 import { isUnavailable, retryWhile } from '../kit/waiting.ts';
 
 /** The mark in every secret, by which the test finds a secret in a log line or a response. */
@@ -36,20 +35,12 @@ const quoting =
       .writeHead(status, { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-requestid': mark })
       .end(JSON.stringify({ __type: `x#${type}`, message: mark, code: mark, Item: { [mark]: mark }, [mark]: mark }));
 
-let store: FaultyStore;
-let stack: TrialStack;
-/** Everything that this process and the functions write to stdout and stderr. */
-let written: string;
-beforeAll(async () => {
-  store = await startFaultyStore('plants');
-  // The most verbose log levels of Lambda and the SDK.
-  const environment = { AWS_LAMBDA_LOG_LEVEL: 'TRACE', LOG_LEVEL: 'trace', DEBUG: '*' };
-  stack = await startTrialStack(store.endpoint, { operations: { environment }, authorizer: { environment } });
-});
-afterAll(async () => {
-  await stack.close();
-  await store.close();
-});
+const store = await startFaultyStore('plants');
+afterAll(store.close);
+/** The most verbose log levels of Lambda and the SDK. */
+const environment = { AWS_LAMBDA_LOG_LEVEL: 'TRACE', LOG_LEVEL: 'trace', DEBUG: '*' };
+const stack = await startTrialStack(store.endpoint, { operations: { environment }, authorizer: { environment } });
+afterAll(stack.close);
 
 /** Headers with secrets: some that a client may send, and some that gateways add. */
 const markedHeaders = {
@@ -73,7 +64,8 @@ const plant = (text = mark, id = newSecretId()): string =>
 type Sent = { body: string; headers?: Record<string, string> };
 
 test('the service writes no secret of a request to a log line or an error response', async () => {
-  written = '';
+  /** Everything that this process and the functions write to stdout and stderr. */
+  let written = '';
   for (const stream of [process.stdout, process.stderr]) {
     vi.spyOn(stream, 'write').mockImplementation((chunk) => {
       written += chunk;

@@ -1,18 +1,22 @@
 /** Runs the bundle of the smoke test on the deployed bundles, and on broken versions of these bundles. */
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { afterAll, expect, inject, onTestFinished, test } from 'vitest';
 import { type Check, checksFor } from '../../functions/smoke-test/checks.ts';
 import { Functions } from '../../packages/emulator/lambda/functions.ts';
 import { type Content, differentFrom, itemOf, tableKey } from '../kit/example.ts';
 import { startCodeDeploy } from '../kit/fake-aws.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
-import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
+import { startPlantsStore } from '../kit/plants-store.ts';
 import { withoutPauses } from '../kit/roll-out.ts';
 import { type Changes, type FunctionName, startTrialStack, wrapHandler } from '../kit/trial-stack.ts';
 
 const { functions, api } = inject('stack');
 const [smokeTest] = functions.filter(({ name }) => name.startsWith('SmokeTest'));
 const checked: FunctionName[] = ['authorizer', ...api.routes.map(({ routeKey }) => routeKey as FunctionName)];
+
+// All tests deploy to the same store, one after another.
+const store = await startPlantsStore('plants');
+afterAll(store.close);
 
 /** Starts a version of all functions. `deploy` runs the smoke test on it, and returns its report and problems. */
 const startVersion = async (changes: Changes = {}) => {
@@ -35,21 +39,12 @@ const startVersion = async (changes: Changes = {}) => {
     });
     return { report: codeDeploy.reports.splice(0), problems };
   };
-  const close = () => Promise.all([tests.close(), codeDeploy.close(), stack.close(), remove()]);
+  const close = async () => void (await Promise.all([tests.close(), codeDeploy.close(), stack.close(), remove()]));
   return { deploy, close };
 };
 
-// All tests deploy to the same store, one after another.
-let store: PlantsStore;
-let good: Awaited<ReturnType<typeof startVersion>>;
-beforeAll(async () => {
-  store = await startPlantsStore('plants');
-  good = await startVersion();
-});
-afterAll(async () => {
-  await good.close();
-  await store.close();
-});
+const good = await startVersion();
+afterAll(good.close);
 
 const succeeded = { report: ['d-1 hook-1 Succeeded'], problems: [] };
 const failedBy = (problem: string) => ({
@@ -96,7 +91,7 @@ test.each<[what: string, changes: Changes, problem: string]>([
   ],
 ])('a version with %s fails the smoke test, and the next good version passes', async (_, changes, problem) => {
   const broken = await startVersion(changes);
-  onTestFinished(() => broken.close().then(() => {}));
+  onTestFinished(broken.close);
   expect(await broken.deploy()).toEqual(failedBy(problem));
   expect(await good.deploy()).toEqual(succeeded);
 });

@@ -1,7 +1,7 @@
 /** Tests how createPlant responds, and what is stored, while the store fails. */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { bodyOf, contents, itemOf, newId, type Sample, someSamples, withText } from '../kit/example.ts';
 import {
   corruptResponse,
@@ -10,7 +10,6 @@ import {
   drip,
   dynamoDbError,
   type Fault,
-  type FaultyStore,
   hang,
   hangUp,
   loseResponse,
@@ -21,7 +20,7 @@ import {
 import { createPlantRoute } from '../kit/gateway-events.ts';
 import { lastingFaults } from '../kit/responses.ts';
 import { mapConcurrently, progress, report, seed, trialSize } from '../kit/scale.ts';
-import { type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
+import { type Handler, startTrialStack } from '../kit/trial-stack.ts';
 import { retryWhile } from '../kit/waiting.ts';
 
 /**
@@ -40,18 +39,12 @@ const inTime =
     return Promise.race([handler(event, context), late.promise]).finally(() => clearInterval(clock));
   };
 
-let store: FaultyStore;
-let stack: TrialStack;
-const startStack = (environment: Record<string, string> = {}): Promise<TrialStack> =>
+const store = await startFaultyStore('plants');
+afterAll(store.close);
+const startStack = (environment: Record<string, string> = {}) =>
   startTrialStack(store.endpoint, { operations: { wrapper: inTime, environment } });
-beforeAll(async () => {
-  store = await startFaultyStore('plants');
-  stack = await startStack();
-});
-afterAll(async () => {
-  await stack.close();
-  await store.close();
-});
+const stack = await startStack();
+afterAll(stack.close);
 
 const post = async ({ id, content }: Sample): Promise<number> => (await stack.sendOnce(bodyOf(id, content))).status;
 

@@ -1,44 +1,35 @@
 /** Sends forged, damaged and unusual tokens to the deployed authorizer, and tokens in the wrong places to the gateway. */
-import { connect, createServer, type Server } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { connect, createServer } from 'node:net';
+import { afterAll, expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import { listen } from '../../packages/emulator/servers.ts';
 import { claims, sign } from '../kit/access-tokens.ts';
 import { bodyOf } from '../kit/example.ts';
-import { forgedTokens, makeTokenIssuer, type TokenIssuer, validTokens } from '../kit/forged-tokens.ts';
+import { forgedTokens, makeTokenIssuer, validTokens } from '../kit/forged-tokens.ts';
 import { authorizerEvent } from '../kit/gateway-events.ts';
-import { type PlantsStore, startPlantsStore } from '../kit/plants-store.ts';
+import { startPlantsStore } from '../kit/plants-store.ts';
 import { mapConcurrently, progress, seed, trialSize } from '../kit/scale.ts';
-import { startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
+import { startTrialStack } from '../kit/trial-stack.ts';
 import { isUnavailable, retryWhile } from '../kit/waiting.ts';
 
 const { path } = operations.createPlant;
 
-let store: PlantsStore;
-let stack: TrialStack;
-let from: TokenIssuer;
-/** A server of the attacker, to which the fields of some tokens point, such as `jku`. */
-let decoy: Server;
+const store = await startPlantsStore('plants');
+afterAll(store.close);
+const stack = await startTrialStack(store.endpoint);
+afterAll(stack.close);
 let connections = 0;
-let validToken: string;
-beforeAll(async () => {
-  store = await startPlantsStore('plants');
-  stack = await startTrialStack(store.endpoint);
-  decoy = createServer((socket) => {
-    connections += 1;
-    socket.destroy();
-  });
-  const { issuer } = stack.issuer;
-  from = await makeTokenIssuer(issuer, `http://127.0.0.1:${await listen(decoy, 0)}/jwks`);
-  const { stranger, ...keys } = from.keys;
-  stack.issuer.publish(...Object.values(keys));
-  validToken = await sign(keys.es, claims({ iss: issuer }));
+/** A server of the attacker, to which the fields of some tokens point, such as `jku`. */
+const decoy = createServer((socket) => {
+  connections += 1;
+  socket.destroy();
 });
-afterAll(async () => {
-  decoy.close();
-  await stack.close();
-  await store.close();
-});
+afterAll(() => void decoy.close());
+const { issuer } = stack.issuer;
+const from = await makeTokenIssuer(issuer, `http://127.0.0.1:${await listen(decoy, 0)}/jwks`);
+const { stranger, ...keys } = from.keys;
+stack.issuer.publish(...Object.values(keys));
+const validToken = await sign(keys.es, claims({ iss: issuer }));
 
 /** Invokes the authorizer. @returns `isAuthorized` or the failure, and the logged reason */
 const atFunction = async (token: string): Promise<{ verdict: unknown; reason: unknown }> => {
