@@ -1,5 +1,5 @@
 /** Tests the contract over HTTP, against a local service or a deployment, whose table keeps the plants. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createPlantStoreClient, type NewPlant } from '../packages/client/plant-store-client.ts';
 import { bodyOf, itemOf, newId, newPlant, otherContent, responseTo } from './kit/example.ts';
 import { dynamoDbError } from './kit/faulty-store.ts';
@@ -7,15 +7,11 @@ import { isDeployed, isToSendAgain, reachService } from './kit/reached-service.t
 import { testResponses } from './kit/responses.ts';
 import { retryWhile } from './kit/waiting.ts';
 
-let service: Awaited<ReturnType<typeof reachService>>;
-beforeAll(async () => {
-  service = await reachService();
-});
-afterAll(() => service.close());
+const service = await reachService();
 
 const json = { 'content-type': 'application/json' };
 
-testResponses(() => service);
+testResponses(service);
 
 if (!isDeployed) {
   test.each([

@@ -1,17 +1,13 @@
 import { SimpleFetcher } from 'aws-jwt-verify/https';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type LocalIssuer, startIssuer } from '../../tools/start/issuer.ts';
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { startIssuer } from '../../tools/start/issuer.ts';
 import { fetchToken } from '../../tools/start/session.ts';
 import { claims, makeKey, sign } from '../kit/access-tokens.ts';
 import { authorizerEvent } from '../kit/gateway-events.ts';
 
-let issuer: LocalIssuer;
-let token: string;
-beforeAll(async () => {
-  issuer = await startIssuer();
-  token = await fetchToken(issuer, 'plants/create');
-});
-afterAll(() => issuer.close());
+const issuer = await startIssuer();
+afterAll(issuer.close);
+const token = await fetchToken(issuer, 'plants/create');
 
 /** The gateway's request id, which is the same in all events of these tests. */
 const gatewayRequestId = authorizerEvent('').requestContext.requestId;

@@ -1,22 +1,18 @@
 /** Tests createPlant from its source: every response, and what can be seen only inside the process, such as the log. */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { bodyOf, newId, withText } from '../kit/example.ts';
 import { drip, loseResponse, onFirstCall } from '../kit/faulty-store.ts';
 import { lambdaContext, proxyEvent } from '../kit/gateway-events.ts';
-import { type InProcess, type Invoke, invoker, startInProcess } from '../kit/in-process.ts';
+import { type Invoke, invoker, startInProcess } from '../kit/in-process.ts';
 import { testFaults, testResponses } from '../kit/responses.ts';
 
-let service: InProcess;
-beforeAll(async () => {
-  service = await startInProcess(() => {
-    vi.resetModules();
-    return import('../../functions/create-plant.lambda.ts');
-  });
+const service = await startInProcess(() => {
+  vi.resetModules();
+  return import('../../functions/create-plant.lambda.ts');
 });
-afterAll(() => service.close());
 
-testResponses(() => service);
-testFaults(() => service);
+testResponses(service);
+testFaults(service);
 
 // Tests that stand beside those of `testFaults` wait at the same time, if they are concurrent, too.
 test.concurrent('the log of createPlant says how long the store took, even if it has not answered by the deadline', async () => {

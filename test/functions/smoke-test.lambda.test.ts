@@ -3,14 +3,14 @@
  * bundles.
  */
 import { createServer } from 'node:http';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
 import { type Check, checksFor } from '../../functions/smoke-test/checks.ts';
 import { report } from '../../functions/smoke-test/deployment.ts';
 import { handler } from '../../functions/smoke-test.lambda.ts';
 import { parseJson, toJson } from '../../packages/client/json.ts';
 import { type Content, tableKey } from '../kit/example.ts';
-import { type CodeDeploy, startCodeDeploy } from '../kit/fake-aws.ts';
+import { startCodeDeploy } from '../kit/fake-aws.ts';
 import { lambdaContext } from '../kit/gateway-events.ts';
 import { startServer } from '../kit/servers.ts';
 
@@ -51,15 +51,12 @@ const result = (value: unknown, log: object[] = []): Answer => ({ result: JSON.s
  */
 let answers: Record<string, (event: Event) => Answer>;
 let asked: { name: string; event: Event }[];
-let codeDeploy: CodeDeploy;
-beforeAll(async () => {
-  codeDeploy = await startCodeDeploy(async (arn, event) => {
-    const name = names.find((each) => arnOf(each) === arn) ?? arn;
-    asked.push({ name, event: event as Event });
-    return answers[name]?.(event as Event) ?? { refused: 'ResourceNotFoundException' };
-  });
+const codeDeploy = await startCodeDeploy(async (arn, event) => {
+  const name = names.find((each) => arnOf(each) === arn) ?? arn;
+  asked.push({ name, event: event as Event });
+  return answers[name]?.(event as Event) ?? { refused: 'ResourceNotFoundException' };
 });
-afterAll(() => codeDeploy.close());
+afterAll(codeDeploy.close);
 
 const logged: { level: string; line: unknown }[] = [];
 beforeEach(() => {

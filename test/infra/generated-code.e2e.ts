@@ -1,39 +1,33 @@
 /** Tests, in a copy of the project, that code that does not fit the contract is generated again before it is used. */
 import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { answer, startScriptedService } from '../../packages/client/test/kit/scripted-service.ts';
 import { copyProject } from '../kit/copy-project.ts';
 import { newId, optionsFor } from '../kit/example.ts';
-import { programs, run, startLocalService, temporaryFolder } from '../kit/local-service.ts';
+import { fileFolder, programs, run, startLocalService } from '../kit/local-service.ts';
 import { externalIssuer } from '../kit/stacks.ts';
 
 const generated = 'functions/generated';
 
-let home: Awaited<ReturnType<typeof temporaryFolder>>;
-let project: string;
-let original: string;
-beforeAll(async () => {
-  home = await temporaryFolder();
-  project = (await copyProject(home.folder, new AbortController().signal)).folder;
-  original = await read('schemas/openapi.yaml');
-});
-afterAll(() => home.remove());
+const home = await fileFolder();
+const { folder: project } = await copyProject(home, new AbortController().signal);
 
 const read = (file: string) => readFile(path.join(project, file), 'utf8');
 const write = (file: string, text: string) => writeFile(path.join(project, file), text);
+const original = await read('schemas/openapi.yaml');
 const writeContract = (from: string, to: string) => write('schemas/openapi.yaml', original.replace(from, to));
 const { method, path: route } = operations.createPlant;
 const moveTo = (moved: string) => writeContract(`\n  ${route}:\n`, `\n  ${moved}:\n`);
 
 const inProject = (script: string): [string, ...string[]] => ['sh', '-c', `cd '${project}' && exec ${script}`];
 /** The programs of the copy share a cache in the copy, so that the project's cache does not grow. */
-const cache = () => ({ NODE_COMPILE_CACHE: path.join(home.folder, 'cache') });
+const cache = { NODE_COMPILE_CACHE: path.join(home, 'cache') };
 const runInProject = (script: string, environment: Record<string, string> = {}) => {
   const [command, ...args] = inProject(script);
-  return run(command, args, { ...cache(), ...environment }).ended;
+  return run(command, args, { ...cache, ...environment }).ended;
 };
 
 /** Synthesizes as `cdk deploy --app 'node infra/app.ts'` does. */
@@ -58,14 +52,14 @@ beforeEach(async () => {
 
 test('infra/app.ts synthesizes the contract as it is now', async () => {
   await moveTo('/moved');
-  const folder = path.join(home.folder, 'moved');
+  const folder = path.join(home, 'moved');
   expect(await synthesize(folder)).toMatchObject({ code: 0, stderr: '' });
   expect(await readFile(path.join(folder, 'PlantStore-dev.template.json'), 'utf8')).toContain(`"${method} /moved"`);
 });
 
 test('if the contract is refused, infra/app.ts says why in one line, and synthesizes nothing', async () => {
   await writeContract('operationId:', 'x-id:');
-  const folder = path.join(home.folder, 'refused');
+  const folder = path.join(home, 'refused');
   const stderr = expect.stringMatching(/^schemas\/openapi\.yaml: .*operationId.*\n$/);
   expect(await synthesize(folder)).toEqual({ code: 1, stdout: '', stderr });
   await expect(readFile(folder)).rejects.toThrow('ENOENT');
@@ -76,8 +70,8 @@ test('npm start serves the contract as it is now', async () => {
   const routes = Object.values(operations).map(
     (each) => `${each.method} ${each.path === route ? '/moved' : each.path}`,
   );
-  const data = path.join(home.folder, 'data');
-  const service = await startLocalService(data, cache(), inProject(`'${process.execPath}' ${programs.start}`));
+  const data = path.join(home, 'data');
+  const service = await startLocalService(data, cache, inProject(`'${process.execPath}' ${programs.start}`));
   expect(await service.stop()).toMatchObject({
     code: 0,
     stdout: expect.stringContaining(`Serving ${routes.join(', ')} at`),

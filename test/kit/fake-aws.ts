@@ -73,8 +73,6 @@ type Invocation = Outcome | { refused: string };
 
 type Invoke = (arn: string, event: unknown) => Promise<Invocation>;
 
-export type CodeDeploy = Awaited<ReturnType<typeof startCodeDeploy>>;
-
 /** Starts a stand-in for the parts of Lambda and CodeDeploy that the smoke test calls. */
 export const startCodeDeploy = async (invoke: Invoke) => {
   /** What smoke tests have reported to CodeDeploy, such as `d-1 Succeeded`. */

@@ -1,7 +1,7 @@
 /** Runs the function of an operation within the test process, from its source or from its bundle. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import { expect, inject } from 'vitest';
+import { afterAll, expect, inject } from 'vitest';
 import { errors } from '../../functions/http/errors.ts';
 import { parseJson } from '../../packages/client/json.ts';
 import { eventBody } from '../../packages/emulator/gateway/request.ts';
@@ -21,7 +21,7 @@ type Line = { level: string; entry: unknown };
 export type Invoke = (event: unknown) => Promise<PlantResponse & { log: Line[] }>;
 
 /** `send` and `faults` work only for createPlant; tests of other operations use `invoke`. */
-export type InProcess = PlantService & { invoke: Invoke; faults: FaultyService; close: () => Promise<void> };
+type InProcess = PlantService & { invoke: Invoke; faults: FaultyService };
 
 type LambdaModule = { handler: unknown };
 type Handler = (event: unknown, context: object) => Promise<APIGatewayProxyStructuredResultV2>;
@@ -38,12 +38,14 @@ const tableVariables = (): Record<string, string> => {
 };
 
 /**
- * Loads a function into this process for one test file, with a new store and with the clock of waiting.ts.
+ * Loads a function into this process for one test file, with a new store and with the clock of waiting.ts. After the
+ * file's tests, the store is closed.
  * @param load returns a new instance of the function at each call, as a cold start does
  */
 export const startInProcess = async (load: () => Promise<LambdaModule>): Promise<InProcess> => {
   startEventLoopClock();
   const store = await startFaultyStore('plants');
+  afterAll(store.close);
   Object.assign(process.env, tableVariables(), storeEnvironment(store.endpoint));
   const invoke = invoker(await load());
   return {
@@ -54,7 +56,6 @@ export const startInProcess = async (load: () => Promise<LambdaModule>): Promise
       ...store,
       start: async () => ({ send: sender(invoker(await load())) }),
     },
-    close: store.close,
   };
 };
 

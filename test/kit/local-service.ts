@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { test as base, expect, onTestFinished } from 'vitest';
+import { afterAll, test as base, expect, onTestFinished } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { parseJson } from '../../packages/client/json.ts';
@@ -105,6 +105,13 @@ export const startLocalService = async (
 export const temporaryFolder = async () => {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-test-'));
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
+};
+
+/** Creates an empty folder, which is removed after the tests of the file. */
+export const fileFolder = async (): Promise<string> => {
+  const { folder, remove } = await temporaryFolder();
+  afterAll(remove);
+  return folder;
 };
 
 /** Creates an empty folder, which is removed when the test ends. */

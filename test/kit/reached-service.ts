@@ -3,7 +3,7 @@
  * (`npm run journey`), whose table is read with AWS credentials.
  */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { expect } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import { parseJson } from '../../packages/client/json.ts';
 import { fetchToken, readSession } from '../../tools/start/session.ts';
 import { type Faults, startFaultyStore } from './faulty-store.ts';
@@ -12,7 +12,7 @@ import { readItem } from './plants-store.ts';
 import type { PlantRequest, PlantService } from './responses.ts';
 import { isOverQuota, isUnavailable, retryWhile } from './waiting.ts';
 
-type Reached = Pick<PlantService, 'read'> & { url: string; token: string; faults?: Faults; close: () => unknown };
+type Reached = Pick<PlantService, 'read'> & { url: string; token: string; faults?: Faults };
 
 const { API_URL, ACCESS_TOKEN, TABLE_NAME } = process.env;
 export const isDeployed = [API_URL, ACCESS_TOKEN, TABLE_NAME].some(Boolean);
@@ -22,21 +22,20 @@ const reachDeployment = (): Reached => {
     throw new Error('Set API_URL, ACCESS_TOKEN and TABLE_NAME for a deployment, or none of them for a local service.');
   }
   const client = new DynamoDBClient();
+  afterAll(() => client.destroy());
   const read: Reached['read'] = (id) => readItem(client, TABLE_NAME, id);
-  return { url: API_URL.replace(/\/$/, ''), token: ACCESS_TOKEN, read, close: () => client.destroy() };
+  return { url: API_URL.replace(/\/$/, ''), token: ACCESS_TOKEN, read };
 };
 
 const startLocal = async (): Promise<Reached> => {
   const { folder, remove } = await temporaryFolder();
+  afterAll(remove);
   const store = await startFaultyStore();
+  afterAll(store.close);
   const service = await startLocalService(folder, { AWS_ENDPOINT_URL_DYNAMODB: store.endpoint });
+  afterAll(async () => void (await service.stop()));
   const token = await fetchToken(readSession(folder));
-  const close = async () => {
-    await service.stop();
-    await store.close();
-    await remove();
-  };
-  return { url: service.url, token, read: store.read, faults: store, close };
+  return { url: service.url, token, read: store.read, faults: store };
 };
 
 /**
@@ -50,6 +49,7 @@ export const isToSendAgain = (status: number, body: unknown): boolean =>
 const untilAnswered = <T extends { status: number; body: unknown }>(send: () => Promise<T>): Promise<T> =>
   retryWhile(send, ({ status, body }) => isToSendAgain(status, body));
 
+/** Starts or finds the service for one test file, and ends after its tests what it has started. */
 export const reachService = async () => {
   const reached = isDeployed ? reachDeployment() : await startLocal();
 

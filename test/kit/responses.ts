@@ -77,9 +77,9 @@ const nested = (levels: number, number: string): string => {
 };
 
 /** Defines tests of createPlant's responses while the store works. */
-export const testResponses = (service: () => PlantService): void => {
-  const post = (body: PlantRequest['body']): Promise<PlantResponse> => service().send({ body, contentType });
-  const read = (id: string): Promise<Item | undefined> => service().read(id);
+export const testResponses = (service: PlantService): void => {
+  const post = (body: PlantRequest['body']): Promise<PlantResponse> => service.send({ body, contentType });
+  const { read } = service;
 
   describe('createPlant stores a NewPlant as sent and returns it as a Plant', () => {
     test.each(contents)('%j', async (fields) => {
@@ -110,7 +110,7 @@ export const testResponses = (service: () => PlantService): void => {
       ['Application/a-b!1+JSON;q=1', undefined],
     ])('if the request has the content type %s and the content encoding %j', async (type, contentEncoding) => {
       const id = newId();
-      expect(await service().send({ body: bodyOf(id), contentType: type, contentEncoding })).toMatchObject(ok(id));
+      expect(await service.send({ body: bodyOf(id), contentType: type, contentEncoding })).toMatchObject(ok(id));
       expect(await read(id)).toEqual(itemOf(id));
     });
 
@@ -190,7 +190,7 @@ export const testResponses = (service: () => PlantService): void => {
 
     const refuses = async (request: (body: string) => PlantRequest, error: number): Promise<void> => {
       const id = newId();
-      expect(await service().send(request(bodyOf(id)))).toMatchObject(refusal(error));
+      expect(await service.send(request(bodyOf(id)))).toMatchObject(refusal(error));
       expect(await read(id), 'item in the store').toBeUndefined();
     };
 
@@ -229,7 +229,7 @@ export const testResponses = (service: () => PlantService): void => {
       'for the content encoding %s, even if the body is plain JSON; the response names the encoding that it accepts',
       async (contentEncoding) => {
         await refuses((body) => ({ body, contentType, contentEncoding }), 41502);
-        const { status, headers } = await service().send({ body: gzipSync(bodyOf()), contentType, contentEncoding });
+        const { status, headers } = await service.send({ body: gzipSync(bodyOf()), contentType, contentEncoding });
         expect({ status, headers }).toMatchObject({ status: 415, headers: { 'accept-encoding': 'identity' } });
       },
     );
@@ -269,11 +269,10 @@ export const lastingFaults: [what: string, fault: Fault, calls: [least: number, 
 const fields = withText('secret');
 
 /** Defines tests of createPlant's responses while the store fails. */
-export const testFaults = (service: () => PlantService & { faults: FaultyService }): void => {
+export const testFaults = ({ faults, read }: PlantService & { faults: FaultyService }): void => {
   test.concurrent.each(lastingFaults)(
     'if the store %s, a 503 with Retry-After arrives before the time limit of a request, and the plant can be sent again',
     async (_, fault, [least, most]) => {
-      const { faults, read } = service();
       // A new instance has an SDK client with its whole retry quota.
       const { send } = await faults.start();
       const id = newId();

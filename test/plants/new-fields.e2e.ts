@@ -5,10 +5,10 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
-import { type ProjectCopy, startIn } from '../../tools/release/project-copy.ts';
+import { expect, test } from 'vitest';
+import { startIn } from '../../tools/release/project-copy.ts';
 import { copyProject } from '../kit/copy-project.ts';
-import { temporaryFolder } from '../kit/local-service.ts';
+import { fileFolder } from '../kit/local-service.ts';
 
 const fields = ['evergreen', 'colours', 'light'];
 
@@ -28,15 +28,10 @@ const contract: Edit = [
 const fitting = 'fitting-table.ts';
 
 const never = new AbortController().signal;
-let copy: ProjectCopy;
-beforeAll(async () => {
-  const { folder, remove } = await temporaryFolder();
-  copy = await copyProject(folder, never);
-  // Compile only the folders that handle plants, because the tests would take the compiler much longer.
-  const project = { extends: './tsconfig.json', include: ['functions', 'infra', 'tools/cli'] };
-  await writeFile(path.join(copy.folder, 'tsconfig.plants.json'), JSON.stringify(project));
-  return remove;
-});
+const copy = await copyProject(await fileFolder(), never);
+// Compile only the folders that handle plants, because the tests would take the compiler much longer.
+const project = { extends: './tsconfig.json', include: ['functions', 'infra', 'tools/cli'] };
+await writeFile(path.join(copy.folder, 'tsconfig.plants.json'), JSON.stringify(project));
 
 /** Runs Node.js with these arguments in the copy of the project. */
 const node = async (...args: string[]) => {

@@ -2,14 +2,7 @@
  * Delete this folder when the data is no longer plants. Tests plants over HTTP, here or against a deployment.
  * over-quota.e2e.ts runs it, too.
  */
-import { afterAll, beforeAll } from 'vitest';
 import { reachService } from '../kit/reached-service.ts';
 import { testPlants } from './kit/responses.ts';
 
-let service: Awaited<ReturnType<typeof reachService>>;
-beforeAll(async () => {
-  service = await reachService();
-});
-afterAll(() => service.close());
-
-testPlants(() => service);
+testPlants(await reachService());

@@ -18,7 +18,7 @@ import { bodyOf } from '../kit/example.ts';
 import { startCodeDeploy } from '../kit/fake-aws.ts';
 import { featureFlags } from '../kit/feature-flags.ts';
 import { proxyEvent } from '../kit/gateway-events.ts';
-import { temporaryFolder } from '../kit/local-service.ts';
+import { fileFolder } from '../kit/local-service.ts';
 import {
   grantedActions as actions,
   changedOperation,
@@ -30,8 +30,7 @@ import { kinds } from '../kit/stacks.ts';
 import { longTimeout, startTrialIssuer, wrapHandler } from '../kit/trial-stack.ts';
 import { untilAvailable } from '../kit/waiting.ts';
 
-const { folder, remove } = await temporaryFolder();
-afterAll(remove);
+const folder = await fileFolder();
 const store = await openStore({ folder: path.join(folder, 'store') });
 afterAll(store.close);
 const issuer = await startTrialIssuer();

@@ -1,8 +1,8 @@
 /** Tests what docs/issuers.md says about well-known issuers, with imitations of their access tokens and ID tokens. */
-import { beforeAll, expect, test } from 'vitest';
-import { type IssuerKey, usableKeys } from '../../../functions/auth/issuer-keys.ts';
+import { expect, test } from 'vitest';
+import { usableKeys } from '../../../functions/auth/issuer-keys.ts';
 import { verifyToken } from '../../../functions/auth/verify-token.ts';
-import { inSeconds, issuer, makeKey, type SigningKey, sign } from '../../kit/access-tokens.ts';
+import { inSeconds, issuer, makeKey, sign } from '../../kit/access-tokens.ts';
 
 type Settings = { audience: string | null; scope: string; scopeClaim?: string };
 
@@ -38,12 +38,8 @@ const issuers: Record<string, { settings: Settings; typ?: string; claims: object
   },
 };
 
-let key: SigningKey;
-let held: IssuerKey[];
-beforeAll(async () => {
-  key = await makeKey('RS256', 'issuer-key');
-  held = usableKeys(new TextEncoder().encode(JSON.stringify({ keys: [key.jwk] })).buffer);
-});
+const key = await makeKey('RS256', 'issuer-key');
+const held = usableKeys(new TextEncoder().encode(JSON.stringify({ keys: [key.jwk] })).buffer);
 
 const idTokenOfOkta = { aud: 'client', cid: undefined, scp: undefined, nonce: 'n' };
 const idTokenOfEntra = { azp: undefined, azpacr: undefined, nonce: 'n' };

@@ -1,9 +1,9 @@
 /** Tests what our code decides about a token. tokens.trial.ts sends forged tokens to the deployed authorizer. */
-import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type IssuerKey, type IssuerKeys, usableKeys } from '../../../functions/auth/issuer-keys.ts';
 import type { Refusal } from '../../../functions/auth/unverified-token.ts';
 import { type TokenRules, verifyToken } from '../../../functions/auth/verify-token.ts';
-import { assemble, audience, claims, issuer, makeKey, type SigningKey, scope, sign } from '../../kit/access-tokens.ts';
+import { assemble, audience, claims, issuer, makeKey, scope, sign } from '../../kit/access-tokens.ts';
 
 const usable = (...keys: object[]): IssuerKey[] =>
   usableKeys(new TextEncoder().encode(JSON.stringify({ keys })).buffer);
@@ -13,15 +13,10 @@ const holding = (...keys: object[]): IssuerKeys => ({
   renewed: () => Promise.reject(new Error('fetched again')),
 });
 
-let es: SigningKey;
-let rs: SigningKey;
+const [es, rs] = [await makeKey('ES256', 'es'), await makeKey('RS256', 'rs')];
 /** Another key for ES256, with the same kid as `es`. */
-let other: SigningKey;
-let held: IssuerKeys;
-beforeAll(async () => {
-  [es, rs, other] = await Promise.all([makeKey('ES256', 'es'), makeKey('RS256', 'rs'), makeKey('ES256', 'es')]);
-  held = holding(es.jwk, rs.jwk);
-});
+const other = await makeKey('ES256', 'es');
+const held = holding(es.jwk, rs.jwk);
 
 /** The time at which the fake clock stands still, in seconds since 1970, so that no token expires during a test. */
 const now = 1_795_255_200;

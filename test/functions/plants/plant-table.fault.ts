@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import { Socket } from 'node:net';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { type OngoingRequest, StoreUnavailable, storeLimits } from '../../../functions/plants/dynamodb.ts';
 import { addPlant, type NewPlant, toItem } from '../../../functions/plants/plant-table.ts';
 import { newId, newPlant } from '../../kit/example.ts';
@@ -10,7 +10,6 @@ import {
   clockAhead,
   dynamoDbError,
   type Fault,
-  type FaultyStore,
   hang,
   hangUp,
   loseResponse,
@@ -21,12 +20,9 @@ import {
 import { anyCredentials } from '../../kit/plants-store.ts';
 import { startEventLoopClock } from '../../kit/waiting.ts';
 
-let store: FaultyStore;
-beforeAll(async () => {
-  startEventLoopClock();
-  store = await startFaultyStore('plants');
-});
-afterAll(() => store.close());
+startEventLoopClock();
+const store = await startFaultyStore('plants');
+afterAll(store.close);
 
 type StoreCalls = OngoingRequest['storeCalls'];
 

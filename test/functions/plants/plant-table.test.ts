@@ -1,22 +1,16 @@
 import { type AttributeValue, DynamoDBClient, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { errors } from '../../../functions/create-plant.ts';
 import { addPlant, addUnlessOther, toItem, toPlant } from '../../../functions/plants/plant-table.ts';
 import { assertStorable, FieldNotStorable, NumberOutOfRange } from '../../../functions/plants/storable.ts';
 import { parseJson, toJson } from '../../../packages/client/json.ts';
 import { itemOf, newId, newPlant, responseTo, tableKey } from '../../kit/example.ts';
-import { anyCredentials, type PlantsStore, startPlantsStore } from '../../kit/plants-store.ts';
+import { anyCredentials, startPlantsStore } from '../../kit/plants-store.ts';
 
-let store: PlantsStore;
-let client: DynamoDBClient;
-beforeAll(async () => {
-  store = await startPlantsStore('plants');
-  client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint });
-});
-afterAll(async () => {
-  client.destroy();
-  await store.close();
-});
+const store = await startPlantsStore('plants');
+afterAll(store.close);
+const client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint });
+afterAll(() => client.destroy());
 
 test('adding a stored plant again keeps attributes in the table that are not fields of a plant', async () => {
   const id = newId();

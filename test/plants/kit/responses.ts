@@ -15,9 +15,8 @@ const item = (id: string, name: string, tag?: string): Item => ({
 });
 
 /** Defines tests of createPlant's responses that depend on the types and the names of a plant's fields. */
-export const testPlants = (service: () => PlantService): void => {
-  const post = (body: PlantRequest['body']): Promise<PlantResponse> => service().send({ body, contentType });
-  const read = (id: string): Promise<Item | undefined> => service().read(id);
+export const testPlants = ({ send, read }: PlantService): void => {
+  const post = (body: PlantRequest['body']): Promise<PlantResponse> => send({ body, contentType });
 
   describe('createPlant stores a plant as sent', () => {
     test.each<[what: string, fields: string, name: string, tag?: string]>([
@@ -37,7 +36,7 @@ export const testPlants = (service: () => PlantService): void => {
       const id = newId();
       const body = `{"id":${id},"name":"Löwenzahn 🌱","tag":"\ufffd"}`;
       const request = { body, contentType: 'application/vnd.plant+json' };
-      expect(await service().send(request)).toMatchObject(ok('Löwenzahn 🌱', '\ufffd'));
+      expect(await send(request)).toMatchObject(ok('Löwenzahn 🌱', '\ufffd'));
       expect(await read(id)).toEqual(item(id, 'Löwenzahn 🌱', '\ufffd'));
     });
 

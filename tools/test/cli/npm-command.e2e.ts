@@ -1,18 +1,14 @@
 /** Tests that npm sets the variables with which npm-command.test.ts tests commands. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { run, temporaryFolder } from '../../../test/kit/local-service.ts';
+import { expect, test } from 'vitest';
+import { fileFolder, run } from '../../../test/kit/local-service.ts';
 
-let home: Awaited<ReturnType<typeof temporaryFolder>>;
-beforeAll(async () => {
-  home = await temporaryFolder();
-  const shop = `'${process.execPath}' '${path.join(import.meta.dirname, 'kit/shop.ts')}'`;
-  await writeFile(path.join(home.folder, 'package.json'), JSON.stringify({ scripts: { shop } }));
-});
-afterAll(() => home.remove());
+const home = await fileFolder();
+const shop = `'${process.execPath}' '${path.join(import.meta.dirname, 'kit/shop.ts')}'`;
+await writeFile(path.join(home, 'package.json'), JSON.stringify({ scripts: { shop } }));
 
-const npmRun = (...args: string[]) => run('npm', ['--prefix', home.folder, 'run', '-s', 'shop', ...args]).ended;
+const npmRun = (...args: string[]) => run('npm', ['--prefix', home, 'run', '-s', 'shop', ...args]).ended;
 
 test('npm passes on the options that it takes, a value that a space separates as an argument', async () => {
   const stderr = 'npm may hide --tag: to give that option, write -- before the options.\n';

@@ -2,8 +2,8 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { temporaryFolder } from '../../../test/kit/local-service.ts';
+import { expect, test } from 'vitest';
+import { fileFolder } from '../../../test/kit/local-service.ts';
 import { plant } from '../../cli/plant.ts';
 import { request } from '../../cli/request.ts';
 import { restore } from '../../cli/restore.ts';
@@ -23,19 +23,15 @@ for option; do name=\${option%%=*}; printf ',"%s":"%s"' "\${name#--}" "\${option
 printf '}'
 `;
 
-let home: Awaited<ReturnType<typeof temporaryFolder>>;
-beforeAll(async () => {
-  home = await temporaryFolder();
-  await writeFile(path.join(home.folder, 'npm'), npm, { mode: 0o755 });
-});
-afterAll(() => home.remove());
+const home = await fileFolder();
+await writeFile(path.join(home, 'npm'), npm, { mode: 0o755 });
 
 type Variables = Record<string, string>;
 
 /** Runs a command with what npm has left of the command line, and with the options that npm has taken. */
 const run = (command: Command, args: string[], taken: Variables, before?: Before) => {
   const variables = Object.entries(taken).map(([name, value]) => [`npm_config_${name}`, value]);
-  const environment = { npm_execpath: path.join(home.folder, 'npm'), DATA_DIR: home.folder };
+  const environment = { npm_execpath: path.join(home, 'npm'), DATA_DIR: home };
   return runHere(command, args, { ...environment, ...Object.fromEntries(variables) }, before).ended;
 };
 

@@ -5,18 +5,16 @@
 import { hash } from 'node:crypto';
 import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { programs, run, temporaryFolder } from '../../../test/kit/local-service.ts';
+import { fileFolder, programs, run } from '../../../test/kit/local-service.ts';
 
 const version = process.versions.node;
 const name = `node-${process.platform}-${process.arch}`;
 const packaged = `node_modules/${name}/bin/node`;
-const temporary = await temporaryFolder();
-afterAll(temporary.remove);
 // Resolve symbolic links, because this path is compared with process.execPath, which contains none. On macOS, the
 // temporary folder is a symbolic link.
-const folder = await realpath(temporary.folder);
+const folder = await realpath(await fileFolder());
 
 /** Creates a project with this repository's npm settings and scripts, and with the given optional dependencies. */
 const createProject = async (optionalDependencies: Record<string, string>): Promise<string> => {

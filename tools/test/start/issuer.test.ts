@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { scopes } from '../../../functions/generated/contract.ts';
 import { listen } from '../../../packages/emulator/servers.ts';
 import { testFolder } from '../../../test/kit/local-service.ts';
@@ -10,11 +10,8 @@ import { portMayBeTaken } from '../../../test/kit/servers.ts';
 import { type LocalIssuer, startIssuer } from '../../start/issuer.ts';
 import { fetchToken } from '../../start/session.ts';
 
-let issuer: LocalIssuer;
-beforeAll(async () => {
-  issuer = await startIssuer();
-});
-afterAll(() => issuer.close());
+const issuer = await startIssuer();
+afterAll(issuer.close);
 
 test('the local issuer gives its client an RFC 9068 access token, valid for an hour', async () => {
   const token = await fetchToken(issuer);

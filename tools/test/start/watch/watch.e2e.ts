@@ -4,54 +4,31 @@
  */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, expect, inject, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
 import { errors } from '../../../../functions/create-plant.ts';
 import { operations } from '../../../../functions/generated/contract.ts';
 import { copyProject } from '../../../../test/kit/copy-project.ts';
 import { bodyOf, newId, otherContent } from '../../../../test/kit/example.ts';
-import {
-  jsonHeaders,
-  type LocalService,
-  programs,
-  run,
-  startLocalService,
-  temporaryFolder,
-} from '../../../../test/kit/local-service.ts';
+import { fileFolder, jsonHeaders, programs, run, startLocalService } from '../../../../test/kit/local-service.ts';
 import { until } from '../../../../test/kit/waiting.ts';
-import type { ProjectCopy } from '../../../release/project-copy.ts';
 import { fetchToken, readSession } from '../../../start/session.ts';
 
-let home: Awaited<ReturnType<typeof temporaryFolder>>;
-let copy: ProjectCopy;
-let data: string;
-let service: LocalService;
-/**
- * A token that was fetched when the service started. The service must still accept it in every test, after each reload.
- */
-let token: string;
-
-beforeAll(async () => {
-  home = await temporaryFolder();
-  copy = await copyProject(home.folder, new AbortController().signal);
-  data = path.join(home.folder, 'data');
-  await mkdir(data);
-  const cdkJson = JSON.parse(await read('cdk.json'));
-  const trusted = { issuer: 'https://issuer.example', audience: 'urn:other', scopeClaim: 'scp' };
-  const context = { ...cdkJson.context, ...trusted, permissionsBoundary: 'Limit' };
-  await writeFile(path.join(copy.folder, 'cdk.json'), JSON.stringify({ ...cdkJson, context }));
-  const node = `'${process.execPath}'`;
-  const commands = `exec ${node} ${programs.start} --watch 2>&1`;
-  service = await startLocalService(data, {}, ['sh', '-c', `cd '${copy.folder}' && ${commands}`]);
-  token = await fetchToken(readSession(data));
-});
-afterAll(async () => {
-  const { code } = await service.stop('SIGINT');
-  await home.remove();
-  expect(code, 'exit code').toBe(0);
-});
-
+const home = await fileFolder();
+const copy = await copyProject(home, new AbortController().signal);
 const read = (file: string): Promise<string> => readFile(path.join(copy.folder, file), 'utf8');
+
+const cdkJson = JSON.parse(await read('cdk.json'));
+const trusted = { issuer: 'https://issuer.example', audience: 'urn:other', scopeClaim: 'scp' };
+const context = { ...cdkJson.context, ...trusted, permissionsBoundary: 'Limit' };
+await writeFile(path.join(copy.folder, 'cdk.json'), JSON.stringify({ ...cdkJson, context }));
+const data = path.join(home, 'data');
+await mkdir(data);
+const command = `cd '${copy.folder}' && exec '${process.execPath}' ${programs.start} --watch 2>&1`;
+const service = await startLocalService(data, {}, ['sh', '-c', command]);
+afterAll(async () => expect((await service.stop('SIGINT')).code, 'exit code').toBe(0));
+/** The service must still accept this token in every test, after each reload. */
+const token = await fetchToken(readSession(data));
 
 /** Replaces a file by another, as editors do. `change` gets the old text, or an empty string if there was no file. */
 const edit = async (file: string, change: (source: string) => string): Promise<void> => {
