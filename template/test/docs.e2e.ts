@@ -3,8 +3,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describe, expect } from 'vitest';
-import { run, test } from '../../test/kit/local-service.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { pathWithCurl, run, startLocalService, testFolder } from '../../test/kit/local-service.ts';
 import { fetchToken, readSession } from '../../tools/start/session.ts';
 import { reasonToSkip } from '../contract.ts';
 
@@ -18,14 +18,14 @@ const blocks = (heading: string, language: string, document = 'README.md'): stri
 };
 
 describe.skipIf(reasonToSkip())('a reader of the READMEs', () => {
-  test('can add plants with curl, with npm run plant, by importing a file, and from TypeScript', async ({ home }) => {
-    const { url } = await home.start();
+  test('can add plants with curl, with npm run plant, by importing a file, and from TypeScript', async () => {
+    const folder = await testFolder();
+    const { url, stop } = await startLocalService(folder);
+    onTestFinished(async () => void (await stop()));
     const here = (code: string): string =>
-      code
-        .replaceAll('http://127.0.0.1:3000', url)
-        .replaceAll('plants.ndjson', path.join(home.folder, 'plants.ndjson'));
+      code.replaceAll('http://127.0.0.1:3000', url).replaceAll('plants.ndjson', path.join(folder, 'plants.ndjson'));
     const shell = async (code: string) => {
-      const environment = { DATA_DIR: home.folder, PATH: `${await home.curl()}:${process.env['PATH']}` };
+      const environment = { DATA_DIR: folder, PATH: await pathWithCurl() };
       return run('sh', ['-ec', here(code)], environment).ended;
     };
 
@@ -41,8 +41,8 @@ describe.skipIf(reasonToSkip())('a reader of the READMEs', () => {
 
     const [source = ''] = globSync('packages/client/*-client.ts', { cwd: root });
     const client = pathToFileURL(path.join(root, source)).href;
-    const file = path.join(home.folder, 'plant.mts');
-    const token = await fetchToken(readSession(home.folder));
+    const file = path.join(folder, 'plant.mts');
+    const token = await fetchToken(readSession(folder));
     const node = async (code: string) => {
       await writeFile(file, here(code).replace('plant-store-client', client));
       return run(process.execPath, [file], { ACCESS_TOKEN: token }).ended;

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { afterAll, test as base, expect, onTestFinished } from 'vitest';
+import { afterAll, expect, onTestFinished } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { parseJson } from '../../packages/client/json.ts';
@@ -26,22 +26,15 @@ type CommandResult = { code: number | null; stdout: string; stderr: string };
  */
 const guarded = '(read -r _; kill -KILL 0) <&3 >/dev/null 2>&1 & exec "$@" 3<&-';
 
-/** Runs a command in the project's folder, and kills it when `signal` is aborted or this process ends. */
-export const run = (
-  command: string,
-  args: string[],
-  environment: Record<string, string> = {},
-  signal = new AbortController().signal,
-) => {
+/** Runs a command in the project's folder, and kills it when this process ends. */
+export const run = (command: string, args: string[], environment: Record<string, string> = {}) => {
   const { AWS_ENDPOINT_URL_DYNAMODB: _, ...inherited } = process.env;
   const child = spawn('sh', ['-c', guarded, 'sh', command, ...args], {
     cwd: root,
     env: { ...inherited, ...environment },
-    signal,
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   });
-  child.on('error', () => {});
   // Close file descriptor 3. The guard process waits for that, and then kills what the command started and left
   // running.
   child.on('exit', () => child.stdio[3]?.destroy());
@@ -53,39 +46,25 @@ export const run = (
   return { child, ended, output: () => stdout };
 };
 
-/** Returns whether the process with this id is running or, for a negative id, any process in that process group. */
-export const isRunning = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
-
 /** A local service that runs in a separate process. */
-export type LocalService = Pick<ReturnType<typeof run>, 'child'> & {
-  pid: number;
-  url: string;
-  ended: Promise<CommandResult>;
-  output: () => string;
-  stop: (signal?: NodeJS.Signals) => Promise<CommandResult>;
-};
+export type LocalService = Awaited<ReturnType<typeof startLocalService>>;
 
 /** Starts the local service as `npm start` does, on a free port. @throws Error with the output if the start fails */
 export const startLocalService = async (
   dataFolder: string,
   environment: Record<string, string> = {},
   [command, ...args]: [string, ...string[]] = [process.execPath, programs.start],
-  signal?: AbortSignal,
-): Promise<LocalService> => {
+) => {
   // A killed service leaves its temporary folder behind. TMPDIR is therefore the data folder: the service creates its
   // temporary folder there, and the test removes both.
   const settings = { PORT: '0', DATA_DIR: dataFolder, TMPDIR: dataFolder, ...environment };
-  const { child, ended, output } = run(command, args, settings, signal);
+  const { child, ended, output } = run(command, args, settings);
   const serving = new Promise<void>((resolve) => {
     child.stdout.on('data', () => output().includes('Ctrl-C') && resolve());
   });
-  const early = await Promise.race([serving, ended]);
+  // Vitest limits the time of tests and hooks, but not that of a file's constants.
+  const limit = setTimeout(() => child.kill('SIGKILL'), 280_000);
+  const early = await Promise.race([serving, ended]).finally(() => clearTimeout(limit));
   if (early !== undefined)
     throw new Error(`The local service exited too early, with code ${early.code}: ${early.stdout}${early.stderr}`);
   return {
@@ -94,7 +73,7 @@ export const startLocalService = async (
     url: /at (http:\S+)/.exec(output())?.[1] ?? '',
     ended,
     output,
-    stop: (signal = 'SIGTERM') => {
+    stop: (signal: NodeJS.Signals = 'SIGTERM') => {
       child.kill(signal);
       return ended;
     },
@@ -144,50 +123,18 @@ export const jsonHeaders = (token: string) => ({
 export const post = async (url: string, body: string, token: string): Promise<number> =>
   (await postPlant(url, body, jsonHeaders(token.trim()))).status;
 
-/** Creates a data folder. @returns its path, and functions that run services and commands with this folder */
-const makeHome = async () => {
-  const { folder, remove } = await temporaryFolder();
-  const end = new AbortController();
-  const ended: Promise<unknown>[] = [];
-  const withCurl = async (): Promise<string> => {
-    await writeFile(path.join(folder, 'curl'), curl, { mode: 0o755 });
-    return folder;
-  };
-  return {
-    folder,
-    /** Writes a stand-in for `curl` into the data folder. @returns the folder with the stand-in */
-    curl: withCurl,
-    /**
-     * Returns the names of all files and folders in the data folder, except Node's compile cache, which npm puts there.
-     */
-    list: async () => (await readdir(folder)).filter((name) => name !== 'node-compile-cache').sort(),
-    start: async (command?: [string, ...string[]]) => {
-      const service = await startLocalService(folder, {}, command, end.signal);
-      ended.push(service.ended);
-      return service;
-    },
-    /** Runs, in a shell, the curl command that the service printed, changed by `change`. @returns the output */
-    paste: async (
-      service: Pick<LocalService, 'output'>,
-      change = (command: string): string => command,
-    ): Promise<string> => {
-      const command = /^curl (?:.*\\\n)*.*$/m.exec(service.output())?.[0] ?? '';
-      const PATH = `${await withCurl()}:${process.env['PATH']}`;
-      const { stdout, stderr } = await run('sh', ['-c', change(command)], { PATH }).ended;
-      return stdout + stderr;
-    },
-    cleanUp: async () => {
-      end.abort();
-      await Promise.all(ended);
-      await remove();
-    },
-  };
+/** Lists all files and folders in a data folder, except Node's compile cache, which npm puts there. */
+export const listData = async (folder: string): Promise<string[]> =>
+  (await readdir(folder)).filter((name) => name !== 'node-compile-cache').sort();
+
+/** Writes a stand-in for `curl`, for machines without it. @returns the variable PATH with which a shell runs it */
+export const pathWithCurl = async (): Promise<string> => {
+  const folder = await testFolder();
+  await writeFile(path.join(folder, 'curl'), curl, { mode: 0o755 });
+  return `${folder}:${process.env['PATH']}`;
 };
 
-/**
- * A stand-in for `curl`, for machines without curl. The stand-in knows only the options in the curl command that
- * `npm start` prints, and prints the response's status and body.
- */
+/** Knows only the options in the curl command that `npm start` prints, and prints the response's status and body. */
 const curl = `#!${process.execPath}
 const { values, positionals } = require('node:util').parseArgs({ allowPositionals: true, options: {
   header: { type: 'string', short: 'H', multiple: true }, data: { type: 'string', short: 'd' },
@@ -195,13 +142,3 @@ const { values, positionals } = require('node:util').parseArgs({ allowPositional
 fetch(positionals[0], { method: 'POST', body: values.data, headers: values.header.map((line) => line.split(/: */)) })
   .then(async (response) => console.log(response.status, await response.text()));
 `;
-
-/** A test with a new, empty data folder, `home`. When the test ends, all services that it started are killed. */
-export const test = base.extend<{ home: Awaited<ReturnType<typeof makeHome>> }>({
-  // biome-ignore lint/correctness/noEmptyPattern: vitest demands this pattern even if no other fixture is used
-  home: async ({}, use) => {
-    const home = await makeHome();
-    await use(home);
-    await home.cleanUp();
-  },
-});

@@ -3,26 +3,43 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pathToFileURL } from 'node:url';
-import { expect, onTestFinished } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { bodyOf, newId, otherContent } from '../../../test/kit/example.ts';
 import { createPlantRoute } from '../../../test/kit/gateway-events.ts';
-import { isRunning, post, test } from '../../../test/kit/local-service.ts';
+import { type LocalService, listData, post, startLocalService, testFolder } from '../../../test/kit/local-service.ts';
 import { portMayBeTaken } from '../../../test/kit/servers.ts';
 import { until } from '../../../test/kit/waiting.ts';
 import { fetchToken, readSession } from '../../start/session.ts';
+
+/** Starts a service with its data in this folder. If it still runs when the test ends, it is killed. */
+const start = async (folder: string, command?: [string, ...string[]]): Promise<LocalService> => {
+  const service = await startLocalService(folder, {}, command);
+  onTestFinished(async () => void (await service.stop('SIGKILL')));
+  return service;
+};
+
+/** Returns whether the process with this id is running or, for a negative id, any process in that process group. */
+const isRunning = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
 
 const calm = expect.not.stringMatching(/error|warning/i);
 
 test(
   'npm start keeps plants and tokens after a second Ctrl-C, which ends even a running request, and stops if its terminal closes',
   portMayBeTaken,
-  async ({ home }) => {
-    const first = await home.start();
+  async () => {
+    const folder = await testFolder();
+    const first = await start(folder);
     expect(first.output()).toContain(`${first.url}/docs\n`);
     expect(first.output()).not.toContain('your own');
     const id = newId();
-    const token = await fetchToken(readSession(home.folder));
+    const token = await fetchToken(readSession(folder));
     expect(await post(first.url, bodyOf(id), token), 'status').toBe(200);
     const client = connect(Number(new URL(first.url).port), '127.0.0.1').on('error', () => {});
     client.write(`${createPlantRoute} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: x\r\ncontent-length: 9\r\n\r\n`);
@@ -39,7 +56,7 @@ test(
     client.destroy();
 
     // npm takes this option for itself, because there is no -- before it.
-    const second = await home.start(['npm', 'start', '--watch']);
+    const second = await start(folder, ['npm', 'start', '--watch']);
     expect(second.output()).toContain('are served without a restart');
     expect(await post(second.url, bodyOf(id, otherContent), token), 'status').toBe(409);
     second.child.stdout.destroy();
@@ -50,7 +67,7 @@ test(
     onTestFinished(() => void (isRunning(group) && process.kill(group, 'SIGKILL')));
     process.kill(group, 'SIGHUP');
     await until(() => !isRunning(group));
-    expect(await home.list()).toEqual(['dynamodb', 'issuer.json', 'lock']);
+    expect(await listData(folder)).toEqual(['dynamodb', 'issuer.json', 'lock']);
   },
 );
 
@@ -85,10 +102,9 @@ const sourcesOf = ({ params }: Message): string[] => {
   return sources.map((source: string) => sourceRoot + source);
 };
 
-test('npm start -- --debug lets only a debugger that knows its address pause the functions and find their sources, and Ctrl-C ends the service even then', async ({
-  home,
-}) => {
-  const service = await home.start(['sh', '-c', `${packageJson.scripts.start} --debug=0`]);
+test('npm start -- --debug lets only a debugger that knows its address pause the functions and find their sources, and Ctrl-C ends the service even then', async () => {
+  const folder = await testFolder();
+  const service = await start(folder, ['sh', '-c', `${packageJson.scripts.start} --debug=0`]);
   const [, address = ''] = /devtools:\S+[?&]ws=(127\.0\.0\.1:\d+\/[\w-]{36})\s/.exec(service.output()) ?? [];
   const { host } = new URL(`ws://${address}`);
   expect((await fetch(`http://${host}/json/list`)).status).toBe(404);
@@ -98,7 +114,7 @@ test('npm start -- --debug lets only a debugger that knows its address pause the
     const source = pathToFileURL(`functions/${file}`).href;
     await until(() => messages.some((message) => sourcesOf(message).includes(source)));
   }
-  const session = readSession(home.folder);
+  const session = readSession(folder);
   post(session.url, bodyOf(), await fetchToken(session)).catch(() => {});
   await until(() => messages.some(({ method }) => method === 'Debugger.paused'));
   // Open an idle connection, as browsers do. An open connection must not keep the service from stopping.
@@ -108,6 +124,6 @@ test('npm start -- --debug lets only a debugger that knows its address pause the
   for (const _ of [1, 2]) service.child.kill('SIGINT');
   expect(await service.ended).toMatchObject({ code: 0, stderr: calm });
   expect(service.output()).toContain('Stopping');
-  expect(await home.list()).toEqual(['dynamodb', 'issuer.json', 'lock']);
+  expect(await listData(folder)).toEqual(['dynamodb', 'issuer.json', 'lock']);
   idle.destroy();
 });

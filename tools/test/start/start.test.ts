@@ -5,7 +5,7 @@
 import { chmod, readdir, readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { afterAll, describe, expect, inject, test, vi } from 'vitest';
 import { operations } from '../../../functions/generated/contract.ts';
 import { parseJson } from '../../../packages/client/json.ts';
 import {
@@ -19,14 +19,14 @@ import {
 } from '../../../test/kit/example.ts';
 import { createPlantRoute } from '../../../test/kit/gateway-events.ts';
 import {
+  fileFolder,
   jsonHeaders,
-  type LocalService,
+  listData,
+  pathWithCurl,
   post,
   programs,
   run,
   startLocalService,
-  temporaryFolder,
-  test as withHome,
 } from '../../../test/kit/local-service.ts';
 import { startServer } from '../../../test/kit/servers.ts';
 import { isUnavailable, retryWhile, until, untilAvailable } from '../../../test/kit/waiting.ts';
@@ -36,49 +36,38 @@ import { exampleRequest, readContract } from '../../start/contract.ts';
 import { fetchToken, readSession, writeSession } from '../../start/session.ts';
 import { runHere } from '../cli/kit/run-here.ts';
 
-let home: Awaited<ReturnType<typeof temporaryFolder>>;
-let service: LocalService;
-let token: string;
-beforeAll(async () => {
-  home = await temporaryFolder();
-  await chmod(home.folder, 0o755);
-  // Write the session file that a killed service leaves behind. The service must start in spite of that file.
-  const killed = { clientId: 'x', clientSecret: 'x', scope: 'x', certificate: 'x' };
-  writeSession(home.folder, { url: 'http://127.0.0.1:9', tokenUrl: 'https://127.0.0.1:9', ...killed });
-  // With umask 000, every user may change every file whose mode the service does not set.
-  const command = `umask 000; exec '${process.execPath}' ${programs.start}`;
-  service = await startLocalService(home.folder, {}, ['sh', '-c', command]);
-  token = await fetchToken(readSession(home.folder));
-});
+const home = await fileFolder();
+await chmod(home, 0o755);
+// Write the session file that a killed service leaves behind. The service must start in spite of that file.
+const killed = { clientId: 'x', clientSecret: 'x', scope: 'x', certificate: 'x' };
+writeSession(home, { url: 'http://127.0.0.1:9', tokenUrl: 'https://127.0.0.1:9', ...killed });
+// With umask 000, every user may change every file whose mode the service does not set.
+const command = `umask 000; exec '${process.execPath}' ${programs.start}`;
+const service = await startLocalService(home, {}, ['sh', '-c', command]);
+const token = await fetchToken(readSession(home));
 afterAll(async () => {
   const { code, stderr } = await service.stop('SIGHUP');
-  const left = await list();
-  const homeMode = await mode('.');
-  await home.remove();
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringMatching(/error|warning/i) });
   // After the service has stopped, neither the session file, which contains a secret, nor a temporary folder remains.
-  expect(left).toEqual(['dynamodb', 'issuer.json', 'lock']);
-  expect(homeMode, 'mode of the data folder').toBe(0o755);
+  expect(await listData(home)).toEqual(['dynamodb', 'issuer.json', 'lock']);
+  expect(await mode('.'), 'mode of the data folder').toBe(0o755);
 });
 
-const list = async () => (await readdir(home.folder)).filter((name) => name !== 'node-compile-cache').sort();
-
-const mode = async (name: string) => (await stat(path.join(home.folder, name))).mode & 0o777;
+const mode = async (name: string) => (await stat(path.join(home, name))).mode & 0o777;
 
 /** Sends a plant, and sends it again after a 503: on a busy machine the service may run out of time. */
 const send = (body: string): Promise<number> => retryWhile(() => post(service.url, body, token), isUnavailable);
 
-withHome(
-  'the command that npm start prints stores a plant, and the output then has a line for it',
-  async ({ home }) => {
-    const { body = '' } = exampleRequest(await readContract()) ?? {};
-    const id = String((parseJson(body) as Content)[tableKey.name]);
-    const [, status, response = ''] = /^(\d+) (.*)\n$/.exec(await home.paste(service)) ?? [];
-    expect([status, parseJson(response)]).toMatchObject(['200', responseTo(id)]);
-    const line = new RegExp(`^\\d\\d:\\d\\d:\\d\\d ${createPlantRoute} 200 \\d+ ms \\S+$`, 'm');
-    await until(() => line.test(service.output()));
-  },
-);
+test('the command that npm start prints stores a plant, and the output then has a line for it', async () => {
+  const [printed = ''] = /^curl (?:.*\\\n)*.*$/m.exec(service.output()) ?? [];
+  const { stdout, stderr } = await run('sh', ['-c', printed], { PATH: await pathWithCurl() }).ended;
+  const [, status, response = ''] = /^(\d+) (.*)\n$/.exec(stdout + stderr) ?? [];
+  const { body = '' } = exampleRequest(await readContract()) ?? {};
+  const id = String((parseJson(body) as Content)[tableKey.name]);
+  expect([status, parseJson(response)]).toMatchObject(['200', responseTo(id)]);
+  const line = new RegExp(`^\\d\\d:\\d\\d:\\d\\d ${createPlantRoute} 200 \\d+ ms \\S+$`, 'm');
+  await until(() => line.test(service.output()));
+});
 
 test.each<[status: number, cause: RegExp, sent: { body?: string; path?: string; authorization?: string }]>([
   [400, / the request body must be JSON .*\n {4}Authorizer INFO .*\n {4}CreatePlant INFO .*"refused"/, { body: '{' }],
@@ -90,7 +79,7 @@ test.each<[status: number, cause: RegExp, sent: { body?: string; path?: string; 
   const options = { method: 'POST', headers: { ...jsonHeaders(token), ...headers }, body };
   const response = await untilAvailable(() => fetch(service.url + route, options));
   expect(response.status).toBe(status);
-  vi.stubEnv('DATA_DIR', home.folder);
+  vi.stubEnv('DATA_DIR', home);
   const described = await describeLocal(String(response.headers.get('apigw-requestid')));
   expect(described).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]{12}Z POST /);
   expect(described).toContain(` POST ${route} ${status} `);
@@ -101,7 +90,7 @@ test('npm run plant creates a plant at the local service, which accepts it again
   const id = newId();
   // On a busy machine, the service may run out of time.
   const created = await retryWhile(
-    () => runHere(plant, ['create', ...optionsFor(id)], { DATA_DIR: home.folder }).ended,
+    () => runHere(plant, ['create', ...optionsFor(id)], { DATA_DIR: home }).ended,
     ({ code }) => code !== 0,
   );
   expect(created).toMatchObject({ code: 0, stderr: '' });
@@ -110,8 +99,8 @@ test('npm run plant creates a plant at the local service, which accepts it again
 });
 
 test('the local service runs exactly the bundles that would be deployed, byte for byte', async () => {
-  const [temporary = ''] = (await list()).filter((name) => name.startsWith('plant-store-'));
-  const folder = path.join(home.folder, temporary);
+  const [temporary = ''] = (await listData(home)).filter((name) => name.startsWith('plant-store-'));
+  const folder = path.join(home, temporary);
   const assets = (await readdir(folder)).filter((name) => name.startsWith('asset.'));
   const read = (folders: string[]) => Promise.all(folders.map((each) => readFile(path.join(each, 'index.js'), 'utf8')));
   const served = await read(assets.map((name) => path.join(folder, name)));
@@ -122,7 +111,7 @@ test('the local service runs exactly the bundles that would be deployed, byte fo
 });
 
 test('npm start creates its files so that no other user can read them, whatever the umask', async () => {
-  const [temporary = ''] = (await list()).filter((name) => name.startsWith('plant-store-'));
+  const [temporary = ''] = (await listData(home)).filter((name) => name.startsWith('plant-store-'));
   const folders = ['dynamodb', 'lock', temporary];
   expect(await Promise.all(folders.map(mode))).toEqual(folders.map(() => 0o700));
   // No other user may read the client secret, or the key that signs tokens.
@@ -131,7 +120,7 @@ test('npm start creates its files so that no other user can read them, whatever 
 
 describe('npm start prints the reason and exits with code 1', () => {
   const start = (environment: Record<string, string>, ...args: string[]) =>
-    run(process.execPath, [programs.start, ...args], { PORT: '0', DATA_DIR: home.folder, ...environment }).ended;
+    run(process.execPath, [programs.start, ...args], { PORT: '0', DATA_DIR: home, ...environment }).ended;
 
   test('if its port is in use', async () => {
     const PORT = String(await startServer(createServer()));
@@ -148,7 +137,7 @@ describe('npm start prints the reason and exits with code 1', () => {
   test('if another service already uses the data folder, without stopping that service', async () => {
     const stderr = expect.stringContaining('is in use. Stop the process that uses it');
     expect(await start({})).toMatchObject({ code: 1, stderr });
-    expect(readSession(home.folder).url).toBe(service.url);
+    expect(readSession(home).url).toBe(service.url);
     expect(await send('{}'), 'status').toBe(400);
   });
 });
