@@ -1,5 +1,9 @@
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { expect, test } from 'vitest';
 import type { Contract, Operation, Schema } from '../operations.ts';
+import { sourceHash } from '../source-hash.ts';
 import { compileTypes } from '../types.ts';
 
 const text = { type: 'string' };
@@ -93,4 +97,16 @@ test('the generated contract lists the fields that a response requires, and thos
 test('the comment generated for an operation has its summary and its route, and no end of a comment inside it', async () => {
   expect(await typesOf({})).toContain('  /** tryIt: `PUT /` */\n  tryIt: {');
   expect(await typesOf({ summary: 'Try */ it' })).toContain('  /** Try *\\/ it: `PUT /` */\n');
+});
+
+test('the hash of the sources changes with the document, and only with it as long as the generator is the same', async () => {
+  await using folder = await mkdtempDisposable(path.join(os.tmpdir(), 'contract-'));
+  const document = path.join(folder.path, 'openapi.yaml');
+  const hashes: string[] = [];
+  for (const text of ['paths: {}', 'paths:', 'paths: {}']) {
+    await writeFile(document, text);
+    hashes.push(sourceHash(document));
+  }
+  expect(hashes[1]).not.toBe(hashes[0]);
+  expect(hashes[2]).toBe(hashes[0]);
 });
