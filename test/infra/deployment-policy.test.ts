@@ -3,7 +3,7 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
 import policy from '../../infra/deployment-policy.json' with { type: 'json' };
 import { readPolicy } from '../../packages/emulator/policy.ts';
-import { handlers } from '../kit/handler-permissions.ts';
+import { handlers, names } from '../kit/handler-permissions.ts';
 import { combinations, withStack } from '../kit/stacks.ts';
 
 /** As docs/deploy.md names the policy. */
@@ -47,7 +47,7 @@ const textIn = (stack: Stack, value: unknown): string => {
 
 const nameOf = (stack: Stack, id: string): string => {
   const { Type, Properties = {} } = stack.Resources[id] ?? { Type: '' };
-  const given = handlers[Type]?.name?.split('.').reduce((inner: unknown, key) => Object(inner)[key], Properties);
+  const given = names[Type]?.split('.').reduce((inner: unknown, key) => Object(inner)[key], Properties);
   return given === undefined ? `${stack.name}-${id.slice(0, 24)}-1A2B3C4D5E6F` : textIn(stack, given);
 };
 
@@ -58,14 +58,14 @@ const filled = (pattern: string, stack: Stack, id: string): string => {
 
 /** The handlers' first permission is on the resource itself. */
 const arnOf = (stack: Stack, id: string): string => {
-  const { needs = {} } = handlers[stack.Resources[id]?.Type ?? ''] ?? {};
+  const needs = handlers[stack.Resources[id]?.Type ?? ''] ?? {};
   return filled(Object.keys(needs)[0] ?? id, stack, id);
 };
 
 /** Lists what CloudFormation needs for a resource, but may not do. */
 const lackingFor = (stack: Stack, id: string): string[] => {
   const { Type = '' } = stack.Resources[id] ?? {};
-  const { needs } = handlers[Type] ?? {};
+  const { [Type]: needs } = handlers;
   if (needs === undefined) return [`${Type} has no row in test/kit/handler-permissions.ts. Add one.`];
   return Object.entries(needs).flatMap(([pattern, actions]) => {
     const arn = filled(pattern, stack, id);

@@ -127,7 +127,17 @@ const respelled = (signature: string): string =>
 const each = <T>(reason: Refusal, what: string, values: readonly T[], forge: (value: T) => MakeToken): Forgery[] =>
   values.map((value) => [reason, `${what} ${JSON.stringify(value)?.slice(0, 40)}`, forge(value)]);
 
-const algorithms: Forgery[] = [
+const foreignKeys: [parameters: string, headerOf: (from: TokenIssuer) => object][] = [
+  ['jwk', ({ keys: { stranger } }) => ({ jwk: stranger.jwk })],
+  ['jku', ({ foreignUrl }) => ({ jku: foreignUrl })],
+  ['x5u', ({ foreignUrl }) => ({ x5u: foreignUrl })],
+  ['kid', ({ foreignUrl }) => ({ kid: foreignUrl })],
+];
+
+const otherScopes = ['plants/read', `${scope}-all`, `x${scope}`, scope.toUpperCase(), `a\t${scope}`, '', undefined];
+
+export const forgedTokens: readonly Forgery[] = [
+  // Algorithms
   ...each('algorithm', 'the alg', ['none', 'None', '', '__proto__', 'es256', 'EdDSA', undefined], (alg) =>
     withHeader({ alg }),
   ),
@@ -141,16 +151,7 @@ const algorithms: Forgery[] = [
   ['algorithm', 'an RS256 signature under ES256', signedAs({ alg: 'ES256', kid: 'bare-rs' }, 'bareRs', 'SHA256')],
   ['algorithm', 'RS256 by an elliptic key', signedAs({ alg: 'RS256', kid: 'bare-es256' }, 'bareEs256', 'SHA256')],
   ['algorithm', 'an RS256 token with the kid of an ES256 key', signedBy('rs', () => ({ kid: 'es' }))],
-];
-
-const foreignKeys: [parameters: string, headerOf: (from: TokenIssuer) => object][] = [
-  ['jwk', ({ keys: { stranger } }) => ({ jwk: stranger.jwk })],
-  ['jku', ({ foreignUrl }) => ({ jku: foreignUrl })],
-  ['x5u', ({ foreignUrl }) => ({ x5u: foreignUrl })],
-  ['kid', ({ foreignUrl }) => ({ kid: foreignUrl })],
-];
-
-const keys: Forgery[] = [
+  // Keys
   ['signature', "another issuer's key under the same kid", signedBy('stranger')],
   ['signature', 'the kid of another key of the issuer', withClaims({}, { kid: 'bare-es256' })],
   ...each('unknown key', 'the kid', ['../../es', '__proto__', '', 'ES', 'es\0', undefined], (kid) =>
@@ -167,9 +168,7 @@ const keys: Forgery[] = [
   ['signature', 'a jwk beside a known kid', signedBy('stranger', ({ keys: { stranger } }) => ({ jwk: stranger.jwk }))],
   ...each('critical extension', 'the crit', [['exp'], [], null], (crit) => withHeader({ crit })),
   ...each('critical extension', 'the b64', [true, false], (b64) => withHeader({ b64 })),
-];
-
-const signatures: Forgery[] = [
+  // Signatures
   ...(['es', 'rs'] as const).flatMap((name): Forgery[] => [
     ['signature', `a signature of zeros (${name})`, withBytes(2, (bytes) => bytes.fill(0), name)],
     ['signature', `a truncated signature (${name})`, withBytes(2, (bytes) => bytes.subarray(0, -1), name)],
@@ -178,9 +177,7 @@ const signatures: Forgery[] = [
   ['signature', 'a signature of 5,000 bytes', withBytes(2, () => Buffer.alloc(5_000, 1))],
   ['signature', 'another subject', withText(1, 'client-1', 'client-2')],
   ['unknown key', 'a changed kid', withText(0, '"es"', '"et"')],
-];
-
-const encodings: Forgery[] = [
+  // Encodings
   ...[0, 1, 2].flatMap((index): Forgery[] => [
     ['no bearer token', `a line feed after part ${index}`, withPart(index, (part) => `${part}\n`)],
     ['not a signed JWT', `an empty part ${index}`, withPart(index, () => '')],
@@ -196,25 +193,19 @@ const encodings: Forgery[] = [
   ['malformed', 'a payload in UTF-16', withPayload((payload) => Buffer.from(payload, 'utf16le'))],
   ['malformed', 'a payload with text after it', withPayload((payload) => `${payload}{}`)],
   ['malformed', 'a compressed payload', withPayload((payload) => deflateRawSync(payload), { zip: 'DEF' })],
-];
-
-const purposes: Forgery[] = [
+  // Purposes
   ...each('type', 'the typ', ['id+jwt', 'logout+jwt', 'at+jwt ', '', 1, null], (typ) => withClaims({}, { typ })),
   ...each('not an access token', 'the token_use', ['id', 'Access', ['access'], null], (use) =>
     withClaims({ token_use: use }),
   ),
-];
-
-const issuers: Forgery[] = [
+  // Issuers
   ...each('issuer', 'the issuer', ['https://other.example', '', undefined], (iss) => withClaims({ iss })),
   ...each('issuer', 'the issuer, and after it', ['/', '@other.example', ' ', '\0', '#'], (end) =>
     issuedBy((issuer) => `${issuer}${end}`),
   ),
   ['malformed', 'the issuer in a list', issuedBy((issuer) => [issuer])],
   ['issuer', 'the claim iss twice, the second with another issuer', withClaimText('iss', '"https://other.example"')],
-];
-
-const audiences: Forgery[] = [
+  // Audiences
   ...each(
     'audience',
     'the audience',
@@ -222,9 +213,7 @@ const audiences: Forgery[] = [
     (aud) => withClaims({ aud }),
   ),
   ...each('malformed', 'the audience', [[[audience]], [audience, 7], null], (aud) => withClaims({ aud })),
-];
-
-const times: Forgery[] = [
+  // Times
   ['no expiry', 'no exp', withClaims({ exp: undefined })],
   ['expired', 'a past exp', withClaims({ exp: inSeconds(0) })],
   ...each('expired', 'an exp written as', ['0', '-1e300'], (exp) => withClaimText('exp', exp)),
@@ -234,28 +223,12 @@ const times: Forgery[] = [
   ['not yet valid', 'an nbf in an hour', withClaims({ nbf: inSeconds(3_600), exp: inSeconds(7_200) })],
   ['not yet valid', 'an iat in an hour', withClaims({ iat: inSeconds(3_600), exp: inSeconds(7_200) })],
   ['malformed', 'an nbf written as text', withClaimText('nbf', '"0"')],
-];
-
-const otherScopes = ['plants/read', `${scope}-all`, `x${scope}`, scope.toUpperCase(), `a\t${scope}`, '', undefined];
-
-const scopes: Forgery[] = [
+  // Scopes
   ...each('scope', 'the scope', otherScopes, (other) => withClaims({ scope: other })),
   ['scope', 'the scope in claims with other names', withClaims({ scope: undefined, scp: scope, scopes: [scope] })],
   ['scope', 'the scope in __proto__', withPayload((payload) => payload.replace('"scope":', '"__proto__":'))],
   ...each('malformed', 'the scope', [[scope], { [scope]: true }, null], (other) => withClaims({ scope: other })),
   ...each('malformed', 'the sub', [7, null], (sub) => withClaims({ sub })),
-];
-
-export const forgedTokens: readonly Forgery[] = [
-  ...algorithms,
-  ...keys,
-  ...signatures,
-  ...encodings,
-  ...purposes,
-  ...issuers,
-  ...audiences,
-  ...times,
-  ...scopes,
 ];
 
 export const validTokens: readonly [what: string, make: MakeToken][] = [

@@ -10,12 +10,6 @@
 /** For each resource: a service, and the actions on that resource. `{name}` stands for the name of a resource. */
 type Needs = Readonly<Record<string, string>>;
 
-export type Handlers = {
-  /** The property with the name, if a template gives one. Otherwise, CloudFormation makes the name up. */
-  name?: string;
-  needs: Needs;
-};
-
 const own = (service: string, resource: string): string => `arn:aws:${service}:REGION:ACCOUNT:${resource}`;
 const api = 'arn:aws:apigateway:REGION::/apis/ID/PART';
 const domain = 'arn:aws:apigateway:REGION::/domainnames/ID';
@@ -35,240 +29,195 @@ const role = 'arn:aws:iam::ACCOUNT:role{path}{name}';
 const key = own('kms', 'key/ID');
 const zone = 'arn:aws:route53:::hostedzone/ID';
 
-export const handlers: Readonly<Record<string, Handlers>> = {
+/** For each type whose templates may give a resource its name: the property. CloudFormation makes up other names. */
+export const names: Readonly<Record<string, string>> = {
+  'AWS::Budgets::Budget': 'Budget.BudgetName',
+  'AWS::CloudWatch::Alarm': 'AlarmName',
+  'AWS::CloudWatch::CompositeAlarm': 'AlarmName',
+  'AWS::CloudWatch::Dashboard': 'DashboardName',
+  'AWS::CodeDeploy::Application': 'ApplicationName',
+  'AWS::DynamoDB::GlobalTable': 'TableName',
+  'AWS::Events::Rule': 'Name',
+  'AWS::IAM::Role': 'RoleName',
+  'AWS::Lambda::Function': 'FunctionName',
+  'AWS::Logs::LogGroup': 'LogGroupName',
+  'AWS::SNS::Topic': 'TopicName',
+  'AWS::SQS::Queue': 'QueueName',
+  'AWS::Scheduler::Schedule': 'Name',
+};
+
+export const handlers: Readonly<Record<string, Needs>> = {
   'AWS::ApiGatewayV2::Api': {
-    needs: { 'arn:aws:apigateway:REGION::/apis': verbs, [api]: verbs, [tags]: tagging },
+    'arn:aws:apigateway:REGION::/apis': verbs,
+    [api]: verbs,
+    [tags]: tagging,
   },
-  'AWS::ApiGatewayV2::ApiMapping': { needs: { [`${domain}/apimappings`]: verbs } },
-  'AWS::ApiGatewayV2::Authorizer': { needs: { [api]: verbs } },
+  'AWS::ApiGatewayV2::ApiMapping': { [`${domain}/apimappings`]: verbs },
+  'AWS::ApiGatewayV2::Authorizer': { [api]: verbs },
   'AWS::ApiGatewayV2::DomainName': {
-    needs: {
-      'arn:aws:apigateway:REGION::/domainnames': verbs,
-      [domain]: verbs,
-      [tags]: tagging,
-      // https://docs.aws.amazon.com/apigateway/latest/developerguide/using-service-linked-roles.html
-      'arn:aws:iam::ACCOUNT:role/aws-service-role/ops.apigateway.amazonaws.com/AWSServiceRoleForAPIGateway':
-        'iam CreateServiceLinkedRole',
-    },
+    'arn:aws:apigateway:REGION::/domainnames': verbs,
+    [domain]: verbs,
+    [tags]: tagging,
+    // https://docs.aws.amazon.com/apigateway/latest/developerguide/using-service-linked-roles.html
+    'arn:aws:iam::ACCOUNT:role/aws-service-role/ops.apigateway.amazonaws.com/AWSServiceRoleForAPIGateway':
+      'iam CreateServiceLinkedRole',
   },
-  'AWS::ApiGatewayV2::Integration': { needs: { [api]: verbs } },
-  'AWS::ApiGatewayV2::Route': { needs: { [api]: verbs } },
+  'AWS::ApiGatewayV2::Integration': { [api]: verbs },
+  'AWS::ApiGatewayV2::Route': { [api]: verbs },
   // The registry has no handlers. For the access log:
   // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-logging.html
   'AWS::ApiGatewayV2::Stage': {
-    needs: {
-      [api]: verbs,
-      [tags]: tagging,
-      '*':
-        'logs CreateLogDelivery DeleteLogDelivery DescribeLogGroups DescribeResourcePolicies GetLogDelivery ' +
-        'ListLogDeliveries PutResourcePolicy UpdateLogDelivery',
-    },
+    [api]: verbs,
+    [tags]: tagging,
+    '*':
+      'logs CreateLogDelivery DeleteLogDelivery DescribeLogGroups DescribeResourcePolicies GetLogDelivery ' +
+      'ListLogDeliveries PutResourcePolicy UpdateLogDelivery',
   },
   // The registry has no handlers. Without a name that begins with the stack's, add the name that CloudFormation makes up.
   'AWS::Budgets::Budget': {
-    name: 'Budget.BudgetName',
-    needs: {
-      'arn:aws:budgets::ACCOUNT:budget/{name}': 'budgets ListTagsForResource ModifyBudget TagResource ViewBudget',
-    },
+    'arn:aws:budgets::ACCOUNT:budget/{name}': 'budgets ListTagsForResource ModifyBudget TagResource ViewBudget',
   },
   'AWS::CloudWatch::Alarm': {
-    name: 'AlarmName',
-    needs: {
-      [own('cloudwatch', 'alarm:{name}')]:
-        'cloudwatch DeleteAlarms ListTagsForResource PutMetricAlarm TagResource UntagResource',
-      '*': 'cloudwatch DescribeAlarms',
-    },
+    [own('cloudwatch', 'alarm:{name}')]:
+      'cloudwatch DeleteAlarms ListTagsForResource PutMetricAlarm TagResource UntagResource',
+    '*': 'cloudwatch DescribeAlarms',
   },
   'AWS::CloudWatch::CompositeAlarm': {
-    name: 'AlarmName',
-    needs: {
-      [own('cloudwatch', 'alarm:{name}')]: 'cloudwatch DeleteAlarms ListTagsForResource TagResource UntagResource',
-      // https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutCompositeAlarm.html
-      '*': 'cloudwatch DescribeAlarms PutCompositeAlarm',
-    },
+    [own('cloudwatch', 'alarm:{name}')]: 'cloudwatch DeleteAlarms ListTagsForResource TagResource UntagResource',
+    // https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutCompositeAlarm.html
+    '*': 'cloudwatch DescribeAlarms PutCompositeAlarm',
   },
   'AWS::CloudWatch::Dashboard': {
-    name: 'DashboardName',
-    needs: { 'arn:aws:cloudwatch::ACCOUNT:dashboard/{name}': 'cloudwatch DeleteDashboards GetDashboard PutDashboard' },
+    'arn:aws:cloudwatch::ACCOUNT:dashboard/{name}': 'cloudwatch DeleteDashboards GetDashboard PutDashboard',
   },
   'AWS::CodeDeploy::Application': {
-    name: 'ApplicationName',
-    needs: {
-      [own('codedeploy', 'application:{name}')]:
-        'codedeploy CreateApplication DeleteApplication GetApplication ListTagsForResource TagResource UntagResource',
-    },
+    [own('codedeploy', 'application:{name}')]:
+      'codedeploy CreateApplication DeleteApplication GetApplication ListTagsForResource TagResource UntagResource',
   },
   // The registry has no handlers.
   'AWS::CodeDeploy::DeploymentGroup': {
-    needs: {
-      [deploymentGroup]:
-        'codedeploy CreateDeploymentGroup DeleteDeploymentGroup GetDeploymentGroup ListTagsForResource TagResource ' +
-        'UntagResource UpdateDeploymentGroup',
-      [deploymentConfig]: 'codedeploy GetDeploymentConfig',
-      'arn:aws:iam::ACCOUNT:role/{name}': 'iam PassRole',
-    },
+    [deploymentGroup]:
+      'codedeploy CreateDeploymentGroup DeleteDeploymentGroup GetDeploymentGroup ListTagsForResource TagResource ' +
+      'UntagResource UpdateDeploymentGroup',
+    [deploymentConfig]: 'codedeploy GetDeploymentConfig',
+    'arn:aws:iam::ACCOUNT:role/{name}': 'iam PassRole',
   },
   'AWS::Cognito::UserPool': {
-    needs: {
-      '*': 'cognito-idp CreateUserPool',
-      [pool]:
-        'cognito-idp AddCustomAttributes DeleteUserPool DescribeUserPool GetUserPoolMfaConfig ListTagsForResource ' +
-        'SetUserPoolMfaConfig TagResource UntagResource UpdateUserPool',
-    },
+    '*': 'cognito-idp CreateUserPool',
+    [pool]:
+      'cognito-idp AddCustomAttributes DeleteUserPool DescribeUserPool GetUserPoolMfaConfig ListTagsForResource ' +
+      'SetUserPoolMfaConfig TagResource UntagResource UpdateUserPool',
   },
   'AWS::Cognito::UserPoolClient': {
-    needs: {
-      [pool]:
-        'cognito-idp CreateUserPoolClient DeleteUserPoolClient DescribeUserPoolClient ListUserPoolClientSecrets ' +
-        'UpdateUserPoolClient',
-    },
+    [pool]:
+      'cognito-idp CreateUserPoolClient DeleteUserPoolClient DescribeUserPoolClient ListUserPoolClientSecrets ' +
+      'UpdateUserPoolClient',
   },
   // The registry has no handlers.
   'AWS::Cognito::UserPoolDomain': {
-    needs: {
-      [pool]: 'cognito-idp CreateUserPoolDomain DeleteUserPoolDomain UpdateUserPoolDomain',
-      '*': 'cognito-idp DescribeUserPoolDomain',
-    },
+    [pool]: 'cognito-idp CreateUserPoolDomain DeleteUserPoolDomain UpdateUserPoolDomain',
+    '*': 'cognito-idp DescribeUserPoolDomain',
   },
   'AWS::Cognito::UserPoolResourceServer': {
-    needs: {
-      [pool]: 'cognito-idp CreateResourceServer DeleteResourceServer DescribeResourceServer UpdateResourceServer',
-    },
+    [pool]: 'cognito-idp CreateResourceServer DeleteResourceServer DescribeResourceServer UpdateResourceServer',
   },
   // Replicas in other regions also need iam:CreateServiceLinkedRole.
   'AWS::DynamoDB::GlobalTable': {
-    name: 'TableName',
-    needs: {
-      [table]:
-        'dynamodb BatchWriteItem CreateTable CreateTableReplica DeleteItem DeleteResourcePolicy DeleteTable ' +
-        'DeleteTableReplica Describe* GetItem GetResourcePolicy ListTagsOfResource PutItem PutResourcePolicy Query Scan ' +
-        'TagResource UntagResource UpdateContinuousBackups UpdateContributorInsights UpdateItem UpdateTable ' +
-        'UpdateTableReplicaAutoScaling UpdateTimeToLive',
-      '*': 'cloudwatch PutMetricData, application-autoscaling Describe*',
-      [key]: 'kms DescribeKey',
-    },
+    [table]:
+      'dynamodb BatchWriteItem CreateTable CreateTableReplica DeleteItem DeleteResourcePolicy DeleteTable ' +
+      'DeleteTableReplica Describe* GetItem GetResourcePolicy ListTagsOfResource PutItem PutResourcePolicy Query Scan ' +
+      'TagResource UntagResource UpdateContinuousBackups UpdateContributorInsights UpdateItem UpdateTable ' +
+      'UpdateTableReplicaAutoScaling UpdateTimeToLive',
+    '*': 'cloudwatch PutMetricData, application-autoscaling Describe*',
+    [key]: 'kms DescribeKey',
   },
   // The registry has no handlers.
   'AWS::Events::Rule': {
-    name: 'Name',
-    needs: {
-      [own('events', 'rule/{name}')]:
-        'events DeleteRule DescribeRule DisableRule EnableRule ListTagsForResource ListTargetsByRule PutRule PutTargets ' +
-        'RemoveTargets TagResource UntagResource',
-    },
+    [own('events', 'rule/{name}')]:
+      'events DeleteRule DescribeRule DisableRule EnableRule ListTagsForResource ListTargetsByRule PutRule PutTargets ' +
+      'RemoveTargets TagResource UntagResource',
   },
   'AWS::IAM::Policy': {
-    needs: { 'arn:aws:iam::ACCOUNT:role/{name}': 'iam DeleteRolePolicy GetRolePolicy PutRolePolicy' },
+    'arn:aws:iam::ACCOUNT:role/{name}': 'iam DeleteRolePolicy GetRolePolicy PutRolePolicy',
   },
   // DeleteRolePermissionsBoundary is left out on purpose: it would free a role from its boundary.
   'AWS::IAM::Role': {
-    name: 'RoleName',
-    needs: {
-      [role]:
-        'iam CreateRole DeleteRole DeleteRolePolicy GetRole GetRolePolicy ListAttachedRolePolicies ListRolePolicies ' +
-        'PutRolePermissionsBoundary PutRolePolicy TagRole UntagRole UpdateAssumeRolePolicy UpdateRole ' +
-        'UpdateRoleDescription',
-    },
+    [role]:
+      'iam CreateRole DeleteRole DeleteRolePolicy GetRole GetRolePolicy ListAttachedRolePolicies ListRolePolicies ' +
+      'PutRolePermissionsBoundary PutRolePolicy TagRole UntagRole UpdateAssumeRolePolicy UpdateRole ' +
+      'UpdateRoleDescription',
   },
   'AWS::KMS::Key': {
-    needs: {
-      '*': 'kms CreateKey',
-      [key]:
-        'kms DescribeKey DisableKey DisableKeyRotation EnableKey EnableKeyRotation GetKeyPolicy GetKeyRotationStatus ' +
-        'ListResourceTags PutKeyPolicy ScheduleKeyDeletion TagResource UntagResource UpdateKeyDescription',
-    },
+    '*': 'kms CreateKey',
+    [key]:
+      'kms DescribeKey DisableKey DisableKeyRotation EnableKey EnableKeyRotation GetKeyPolicy GetKeyRotationStatus ' +
+      'ListResourceTags PutKeyPolicy ScheduleKeyDeletion TagResource UntagResource UpdateKeyDescription',
   },
   'AWS::Lambda::Alias': {
-    needs: {
-      [`${fn}:ALIAS`]:
-        'lambda CreateAlias DeleteAlias DeleteProvisionedConcurrencyConfig GetAlias GetProvisionedConcurrencyConfig ' +
-        'PutProvisionedConcurrencyConfig UpdateAlias',
-      [deploymentGroup]: 'codedeploy CreateDeployment GetDeployment GetDeploymentGroup',
-      [deploymentConfig]: 'codedeploy GetDeploymentConfig',
-      '*': 'codedeploy StopDeployment',
-    },
+    [`${fn}:ALIAS`]:
+      'lambda CreateAlias DeleteAlias DeleteProvisionedConcurrencyConfig GetAlias GetProvisionedConcurrencyConfig ' +
+      'PutProvisionedConcurrencyConfig UpdateAlias',
+    [deploymentGroup]: 'codedeploy CreateDeployment GetDeployment GetDeploymentGroup',
+    [deploymentConfig]: 'codedeploy GetDeploymentConfig',
+    '*': 'codedeploy StopDeployment',
   },
   'AWS::Lambda::EventSourceMapping': {
-    needs: {
-      // https://docs.aws.amazon.com/lambda/latest/dg/lambda-api-permissions-ref.html
-      '*': 'lambda CreateEventSourceMapping',
-      [mapping]:
-        'lambda DeleteEventSourceMapping GetEventSourceMapping ListTags TagResource UntagResource ' +
-        'UpdateEventSourceMapping',
-    },
+    // https://docs.aws.amazon.com/lambda/latest/dg/lambda-api-permissions-ref.html
+    '*': 'lambda CreateEventSourceMapping',
+    [mapping]:
+      'lambda DeleteEventSourceMapping GetEventSourceMapping ListTags TagResource UntagResource ' +
+      'UpdateEventSourceMapping',
   },
   'AWS::Lambda::Function': {
-    name: 'FunctionName',
-    needs: {
-      [fn]:
-        'lambda CreateFunction DeleteFunction DeleteFunctionCodeSigningConfig DeleteFunctionConcurrency GetFunction ' +
-        'GetFunctionCodeSigningConfig GetFunctionRecursionConfig GetRuntimeManagementConfig ListTags ' +
-        'PutFunctionCodeSigningConfig PutFunctionConcurrency PutFunctionRecursionConfig PutRuntimeManagementConfig ' +
-        'TagResource UntagResource UpdateFunctionCode UpdateFunctionConfiguration',
-      'arn:aws:iam::ACCOUNT:role/{name}': 'iam PassRole',
-      'arn:aws:s3:::cdk-hnb659fds-assets-ACCOUNT-REGION/KEY.zip': 's3 GetObject',
-    },
+    [fn]:
+      'lambda CreateFunction DeleteFunction DeleteFunctionCodeSigningConfig DeleteFunctionConcurrency GetFunction ' +
+      'GetFunctionCodeSigningConfig GetFunctionRecursionConfig GetRuntimeManagementConfig ListTags ' +
+      'PutFunctionCodeSigningConfig PutFunctionConcurrency PutFunctionRecursionConfig PutRuntimeManagementConfig ' +
+      'TagResource UntagResource UpdateFunctionCode UpdateFunctionConfiguration',
+    'arn:aws:iam::ACCOUNT:role/{name}': 'iam PassRole',
+    'arn:aws:s3:::cdk-hnb659fds-assets-ACCOUNT-REGION/KEY.zip': 's3 GetObject',
   },
-  'AWS::Lambda::Permission': { needs: { [fn]: 'lambda AddPermission GetPolicy RemovePermission' } },
+  'AWS::Lambda::Permission': { [fn]: 'lambda AddPermission GetPolicy RemovePermission' },
   'AWS::Lambda::Version': {
-    needs: {
-      [`${fn}:1`]:
-        'lambda DeleteFunction GetFunctionConfiguration GetProvisionedConcurrencyConfig GetRuntimeManagementConfig ' +
-        'PublishVersion PutProvisionedConcurrencyConfig PutRuntimeManagementConfig',
-    },
+    [`${fn}:1`]:
+      'lambda DeleteFunction GetFunctionConfiguration GetProvisionedConcurrencyConfig GetRuntimeManagementConfig ' +
+      'PublishVersion PutProvisionedConcurrencyConfig PutRuntimeManagementConfig',
   },
   'AWS::Logs::LogGroup': {
-    name: 'LogGroupName',
-    needs: {
-      [group]:
-        'logs AssociateKmsKey CreateLogGroup DeleteDataProtectionPolicy DeleteLogGroup DeleteRetentionPolicy ' +
-        'DisassociateKmsKey GetDataProtectionPolicy ListTagsForResource PutDataProtectionPolicy PutRetentionPolicy ' +
-        'TagResource UntagResource',
-      '*': 'logs CreateLogDelivery DescribeLogGroups DescribeResourcePolicies PutResourcePolicy',
-    },
+    [group]:
+      'logs AssociateKmsKey CreateLogGroup DeleteDataProtectionPolicy DeleteLogGroup DeleteRetentionPolicy ' +
+      'DisassociateKmsKey GetDataProtectionPolicy ListTagsForResource PutDataProtectionPolicy PutRetentionPolicy ' +
+      'TagResource UntagResource',
+    '*': 'logs CreateLogDelivery DescribeLogGroups DescribeResourcePolicies PutResourcePolicy',
   },
   'AWS::Logs::MetricFilter': {
-    needs: { [group]: 'logs DeleteMetricFilter DescribeMetricFilters PutMetricFilter' },
+    [group]: 'logs DeleteMetricFilter DescribeMetricFilters PutMetricFilter',
   },
   // The policy allows only records of the type A.
   'AWS::Route53::RecordSet': {
-    needs: {
-      [zone]: 'route53 ChangeResourceRecordSets GetHostedZone ListResourceRecordSets',
-      'arn:aws:route53:::change/ID': 'route53 GetChange',
-      '*': 'route53 ListHostedZones',
-    },
+    [zone]: 'route53 ChangeResourceRecordSets GetHostedZone ListResourceRecordSets',
+    'arn:aws:route53:::change/ID': 'route53 GetChange',
+    '*': 'route53 ListHostedZones',
   },
   // The schema has no handlers. These are from https://github.com/aws-cloudformation/aws-cloudformation-resource-providers-sns.
   'AWS::SNS::Subscription': {
-    needs: {
-      [topic]: 'sns GetTopicAttributes ListSubscriptionsByTopic Subscribe',
-      '*': 'sns GetSubscriptionAttributes SetSubscriptionAttributes Unsubscribe',
-    },
+    [topic]: 'sns GetTopicAttributes ListSubscriptionsByTopic Subscribe',
+    '*': 'sns GetSubscriptionAttributes SetSubscriptionAttributes Unsubscribe',
   },
   'AWS::SNS::Topic': {
-    name: 'TopicName',
-    needs: {
-      [topic]:
-        'sns CreateTopic DeleteTopic GetDataProtectionPolicy GetTopicAttributes ListSubscriptionsByTopic ' +
-        'ListTagsForResource PutDataProtectionPolicy SetTopicAttributes Subscribe TagResource UntagResource',
-      '*': 'sns Unsubscribe',
-    },
+    [topic]:
+      'sns CreateTopic DeleteTopic GetDataProtectionPolicy GetTopicAttributes ListSubscriptionsByTopic ' +
+      'ListTagsForResource PutDataProtectionPolicy SetTopicAttributes Subscribe TagResource UntagResource',
+    '*': 'sns Unsubscribe',
   },
-  'AWS::SNS::TopicPolicy': { needs: { [topic]: 'sns SetTopicAttributes' } },
+  'AWS::SNS::TopicPolicy': { [topic]: 'sns SetTopicAttributes' },
   'AWS::SQS::Queue': {
-    name: 'QueueName',
-    needs: {
-      [queue]:
-        'sqs CreateQueue DeleteQueue GetQueueAttributes GetQueueUrl ListQueueTags SetQueueAttributes TagQueue UntagQueue',
-    },
+    [queue]:
+      'sqs CreateQueue DeleteQueue GetQueueAttributes GetQueueUrl ListQueueTags SetQueueAttributes TagQueue UntagQueue',
   },
-  'AWS::SQS::QueuePolicy': { needs: { [queue]: 'sqs SetQueueAttributes' } },
+  'AWS::SQS::QueuePolicy': { [queue]: 'sqs SetQueueAttributes' },
   'AWS::Scheduler::Schedule': {
-    name: 'Name',
-    needs: {
-      [own('scheduler', 'schedule/default/{name}')]:
-        'scheduler CreateSchedule DeleteSchedule GetSchedule UpdateSchedule',
-      'arn:aws:iam::ACCOUNT:role/{name}': 'iam PassRole',
-    },
+    [own('scheduler', 'schedule/default/{name}')]: 'scheduler CreateSchedule DeleteSchedule GetSchedule UpdateSchedule',
+    'arn:aws:iam::ACCOUNT:role/{name}': 'iam PassRole',
   },
 };
