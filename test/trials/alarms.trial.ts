@@ -9,8 +9,7 @@ import { matchesPattern, metricFilters, raisedAlarms, record, rollBackAlarms, va
 import { bodyOf } from '../kit/example.ts';
 import { dynamoDbError, startFaultyStore } from '../kit/faulty-store.ts';
 import { createPlantRoute, proxyEvent } from '../kit/gateway-events.ts';
-import { misbehaving } from '../kit/misbehaving.ts';
-import { type FunctionName, longTimeout, startTrialStack } from '../kit/trial-stack.ts';
+import { type FunctionName, longTimeout, misbehaving, startTrialStack } from '../kit/trial-stack.ts';
 import { untilAvailable } from '../kit/waiting.ts';
 
 const store = await startFaultyStore('plants');
@@ -76,17 +75,21 @@ const withoutKeys = ['AuthorizerKeysNotFetched', ...authorizer];
 const rolledBack: Case[] = [
   ['operation', 'cannot start', { TABLE_NAME: '' }, operation],
   ['operation', 'throws', 'throws', operation],
+  ['operation', 'crashes', 'crashes', operation],
   ['operation', 'times out', 'takes too long', operation],
   ['operation', 'has a bug', 'has a bug', faults],
   ['operation', 'uses another table', { TABLE_NAME: 'lost' }, faults],
   ['operation', 'lacks a permission', () => whileRefusing('AccessDeniedException'), faults],
   ['authorizer', 'cannot start', { JWKS_URI: '' }, authorizer],
+  ['authorizer', 'throws', 'throws', authorizer],
   ['authorizer', 'crashes', 'crashes', authorizer],
+  ['authorizer', 'times out', 'takes too long', authorizer],
   ['authorizer', 'fetches keys elsewhere', { JWKS_URI: 'https://127.0.0.1:1' }, withoutKeys],
 ];
 
 /** Versions that neither throw nor log a fault, or that work while something else is broken. */
 const notRolledBack: Case[] = [
+  ['operation', 'works', () => send(), []],
   ['operation', 'returns 500 and logs nothing', 'returns 500', unavailable],
   ['operation', 'does not reach the store', whileUnreachable, unavailable],
   ['operation', 'is throttled by the store', () => whileRefusing('ThrottlingException'), unavailable],
