@@ -3,20 +3,17 @@
  */
 import { globSync } from 'node:fs';
 import http, { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
 import { run } from './kit/local-service.ts';
-import { startPlantsStore, storeEnvironment } from './kit/plants-store.ts';
+import { storeEnvironment } from './kit/plants-store.ts';
 import { startServer } from './kit/servers.ts';
-import { startTrialStack } from './kit/trial-stack.ts';
+import { startTrial } from './kit/trial-stack.ts';
 
 /** How often a body is refused at most. The journey sends a request eight times. */
 const mostRefusals = 4;
 
-const store = await startPlantsStore('plants');
-afterAll(store.close);
-const stack = await startTrialStack(store.endpoint);
-afterAll(stack.close);
+const { store, stack } = await startTrial();
 
 const pass = (request: IncomingMessage, response: ServerResponse, body: Buffer): void => {
   const { method, rawHeaders: headers } = request;

@@ -21,20 +21,8 @@ import {
   tableKey,
   withText,
 } from './example.ts';
-import {
-  captivePortal,
-  corruptResponse,
-  drip,
-  dynamoDbError,
-  type Fault,
-  type Faults,
-  hang,
-  hangUp,
-  loseResponse,
-  sendNonHttp,
-  sendRetryAfter,
-  truncateResponse,
-} from './faulty-store.ts';
+import type { Fault, Faults } from './faulty-store.ts';
+import * as faults from './faulty-store.ts';
 
 /** A request to POST /plants: without `contentType`, it has no Content-Type. */
 export type PlantRequest = {
@@ -251,38 +239,38 @@ export const testResponses = (service: PlantService): void => {
  * createPlant makes to the store.
  */
 export const lastingFaults: [what: string, fault: Fault, calls: [least: number, most: number]][] = [
-  ['answers 500', dynamoDbError(500, 'InternalServerError'), [3, 3]],
-  ['answers 503', dynamoDbError(503, 'ServiceUnavailable'), [3, 3]],
-  ['throttles', dynamoDbError(400, 'ThrottlingException'), [2, 3]],
-  ['hangs up', hangUp, [3, 3]],
-  ['hangs', hang, [3, 3]],
-  ['sends a space every 100 ms', drip, [1, 3]],
-  ['loses every response after the write', loseResponse, [3, 3]],
-  ['cuts every response in the middle', truncateResponse, [1, 3]],
-  ['sends invalid JSON', corruptResponse, [1, 3]],
-  ['does not speak HTTP', sendNonHttp, [1, 3]],
-  ['asks to retry in 30 seconds', sendRetryAfter, [1, 3]],
-  ['is not DynamoDB', captivePortal, [1, 3]],
+  ['answers 500', faults.dynamoDbError(500, 'InternalServerError'), [3, 3]],
+  ['answers 503', faults.dynamoDbError(503, 'ServiceUnavailable'), [3, 3]],
+  ['throttles', faults.dynamoDbError(400, 'ThrottlingException'), [2, 3]],
+  ['hangs up', faults.hangUp, [3, 3]],
+  ['hangs', faults.hang, [3, 3]],
+  ['sends a space every 100 ms', faults.drip, [1, 3]],
+  ['loses every response after the write', faults.loseResponse, [3, 3]],
+  ['cuts every response in the middle', faults.truncateResponse, [1, 3]],
+  ['sends invalid JSON', faults.corruptResponse, [1, 3]],
+  ['does not speak HTTP', faults.sendNonHttp, [1, 3]],
+  ['asks to retry in 30 seconds', faults.sendRetryAfter, [1, 3]],
+  ['is not DynamoDB', faults.captivePortal, [1, 3]],
 ];
 
 /** No log line and no error response may contain this text. */
 const fields = withText('secret');
 
 /** Defines tests of createPlant's responses while the store fails. */
-export const testFaults = ({ faults, read }: PlantService & { faults: FaultyService }): void => {
+export const testFaults = ({ faults: store, read }: PlantService & { faults: FaultyService }): void => {
   test.concurrent.each(lastingFaults)(
     'if the store %s, a 503 with Retry-After arrives before the time limit of a request, and the plant can be sent again',
     async (_, fault, [least, most]) => {
       // A new instance has an SDK client with its whole retry quota.
-      const { send } = await faults.start();
+      const { send } = await store.start();
       const id = newId();
       const create = () => send({ body: bodyOf(id, fields), contentType });
-      faults.fail(id, fault);
+      store.fail(id, fault);
       expect(await create()).toMatchObject({ ...refusal(50301), headers: { 'retry-after': '1' } });
-      expect(faults.calls(id), 'calls to the store').toBeGreaterThanOrEqual(least);
-      expect(faults.calls(id), 'calls to the store').toBeLessThanOrEqual(most);
+      expect(store.calls(id), 'calls to the store').toBeGreaterThanOrEqual(least);
+      expect(store.calls(id), 'calls to the store').toBeLessThanOrEqual(most);
       expect([undefined, itemOf(id, fields)]).toContainEqual(await read(id));
-      faults.fail(id);
+      store.fail(id);
       expect(await create()).toMatchObject(ok(id, fields));
       expect(await read(id)).toEqual(itemOf(id, fields));
     },

@@ -4,7 +4,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import path from 'node:path';
-import { inject } from 'vitest';
+import { afterAll, inject } from 'vitest';
 import { httpApi } from '../../packages/emulator/gateway/api.ts';
 import { type AccessLogEntry, gateway } from '../../packages/emulator/gateway/server.ts';
 import { Functions, type Outcome } from '../../packages/emulator/lambda/functions.ts';
@@ -13,6 +13,7 @@ import { closeServer, listen } from '../../packages/emulator/servers.ts';
 import { makeCertificate } from '../../tools/start/issuer.ts';
 import { referencePage } from '../../tools/start/reference.ts';
 import { audience, claims, makeKey, type SigningKey, sign } from './access-tokens.ts';
+import { startFaultyStore } from './faulty-store.ts';
 import { jsonHeaders, postPlant, temporaryFolder } from './local-service.ts';
 import { storeEnvironment } from './plants-store.ts';
 import type { PlantResponse } from './responses.ts';
@@ -88,6 +89,15 @@ export const misbehaving =
 type Change = { wrapper?: Wrapper; environment?: Record<string, string> };
 
 export type TrialStack = Awaited<ReturnType<typeof startTrialStack>>;
+
+/** Starts a store and the stack for all tests of a file, and closes both after them. */
+export const startTrial = async (changes: Changes = {}) => {
+  const store = await startFaultyStore('plants');
+  afterAll(store.close);
+  const stack = await startTrialStack(store.endpoint, changes);
+  afterAll(stack.close);
+  return { store, stack };
+};
 
 type Invocation = { functionName: string; outcome: Outcome };
 

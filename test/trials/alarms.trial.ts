@@ -2,21 +2,18 @@
  * Rehearses the alarms: breaks a function's new version or the store, and evaluates the template's metric filters and
  * alarms. Each request is really sent, but only once. It is counted as if it were sent in every minute.
  */
-import { afterAll, expect, inject, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import type { LogLine } from '../../packages/emulator/lambda/functions.ts';
 import { matchesPattern, metricFilters, raisedAlarms, record, rollBackAlarms, valuesOfLog } from '../kit/alarms.ts';
 import { bodyOf } from '../kit/example.ts';
-import { dynamoDbError, startFaultyStore } from '../kit/faulty-store.ts';
+import { dynamoDbError } from '../kit/faulty-store.ts';
 import { createPlantRoute, proxyEvent } from '../kit/gateway-events.ts';
-import { type FunctionName, longTimeout, misbehaving, startTrialStack } from '../kit/trial-stack.ts';
+import { type FunctionName, longTimeout, misbehaving, startTrial } from '../kit/trial-stack.ts';
 import { untilAvailable } from '../kit/waiting.ts';
 
-const store = await startFaultyStore('plants');
-afterAll(store.close);
 const change = { wrapper: misbehaving };
-const stack = await startTrialStack(store.endpoint, { authorizer: change, operations: change });
-afterAll(stack.close);
+const { store, stack } = await startTrial({ authorizer: change, operations: change });
 
 const template = inject('template');
 

@@ -3,10 +3,9 @@
  * keys stay in use, how often they are fetched, and which key sets are not valid.
  */
 import type { RequestListener } from 'node:http';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { bodyOf } from '../kit/example.ts';
-import { startPlantsStore } from '../kit/plants-store.ts';
-import { type Handler, startTrialStack } from '../kit/trial-stack.ts';
+import { type Handler, startTrial } from '../kit/trial-stack.ts';
 
 /** Wraps a handler so that each event cold-starts the function. */
 const restarting = (_: Handler): Handler => {
@@ -17,10 +16,7 @@ const restarting = (_: Handler): Handler => {
   };
 };
 
-const store = await startPlantsStore('plants');
-afterAll(store.close);
-const stack = await startTrialStack(store.endpoint, { authorizer: { wrapper: restarting } });
-afterAll(stack.close);
+const { stack } = await startTrial({ authorizer: { wrapper: restarting } });
 
 type Failing = <T>(during: () => Promise<T>) => Promise<T>;
 

@@ -1,18 +1,12 @@
 /** Puts marked secrets wherever a client or the store can put text. Log lines and error responses must contain none. */
 import { randomInt } from 'node:crypto';
-import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { assemble, claims, makeKey, sign } from '../kit/access-tokens.ts';
 import { bodyOf, isAllowed, newId, responseTo, violations, withText } from '../kit/example.ts';
-import {
-  corruptResponse,
-  dynamoDbError,
-  type Fault,
-  hangUp,
-  loseResponse,
-  startFaultyStore,
-} from '../kit/faulty-store.ts';
+import type { Fault } from '../kit/faulty-store.ts';
+import * as faults from '../kit/faulty-store.ts';
 import { report } from '../kit/scale.ts';
-import { startTrialStack } from '../kit/trial-stack.ts';
+import { startTrial, startTrialStack } from '../kit/trial-stack.ts';
 import { isUnavailable, retryWhile } from '../kit/waiting.ts';
 
 /** The mark in every secret, by which the test finds a secret in a log line or a response. */
@@ -35,12 +29,9 @@ const quoting =
       .writeHead(status, { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-requestid': mark })
       .end(JSON.stringify({ __type: `x#${type}`, message: mark, code: mark, Item: { [mark]: mark }, [mark]: mark }));
 
-const store = await startFaultyStore('plants');
-afterAll(store.close);
 /** The most verbose log levels of Lambda and the SDK. */
 const environment = { AWS_LAMBDA_LOG_LEVEL: 'TRACE', LOG_LEVEL: 'trace', DEBUG: '*' };
-const stack = await startTrialStack(store.endpoint, { operations: { environment }, authorizer: { environment } });
-afterAll(stack.close);
+const { store, stack } = await startTrial({ operations: { environment }, authorizer: { environment } });
 
 /** Headers with secrets: some that a client may send, and some that gateways add. */
 const markedHeaders = {
@@ -138,10 +129,10 @@ test('the service writes no secret of a request to a log line or an error respon
     quoting(500, mark),
     quoting(500, 'InternalServerError'),
     quoting(302, 'Moved'),
-    dynamoDbError(403, 'UnrecognizedClientException'),
-    corruptResponse,
-    loseResponse,
-    hangUp,
+    faults.dynamoDbError(403, 'UnrecognizedClientException'),
+    faults.corruptResponse,
+    faults.loseResponse,
+    faults.hangUp,
     ({ response }: Parameters<Fault>[0]) => response.socket?.end(`${mark}\r\n\r\n`),
     ({ response }: Parameters<Fault>[0]) => response.writeHead(200).end(`{"Attributes":{"${mark}":{"S":"${mark}`),
     ({ response }: Parameters<Fault>[0]) => response.writeHead(403).end(`<html>${mark}`),

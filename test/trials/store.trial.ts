@@ -1,26 +1,14 @@
 /** Tests how createPlant responds, and what is stored, while the store fails. */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { bodyOf, contents, itemOf, newId, type Sample, someSamples, withText } from '../kit/example.ts';
-import {
-  corruptResponse,
-  delayed,
-  delayResponse,
-  drip,
-  dynamoDbError,
-  type Fault,
-  hang,
-  hangUp,
-  loseResponse,
-  pass,
-  startFaultyStore,
-  truncateResponse,
-} from '../kit/faulty-store.ts';
+import type { Fault } from '../kit/faulty-store.ts';
+import * as faults from '../kit/faulty-store.ts';
 import { createPlantRoute } from '../kit/gateway-events.ts';
 import { lastingFaults } from '../kit/responses.ts';
 import { mapConcurrently, progress, report, seed, trialSize } from '../kit/scale.ts';
-import { type Handler, startTrialStack } from '../kit/trial-stack.ts';
+import { type Handler, startTrial, startTrialStack } from '../kit/trial-stack.ts';
 import { retryWhile } from '../kit/waiting.ts';
 
 /**
@@ -39,12 +27,7 @@ const inTime =
     return Promise.race([handler(event, context), late.promise]).finally(() => clearInterval(clock));
   };
 
-const store = await startFaultyStore('plants');
-afterAll(store.close);
-const startStack = (environment: Record<string, string> = {}) =>
-  startTrialStack(store.endpoint, { operations: { wrapper: inTime, environment } });
-const stack = await startStack();
-afterAll(stack.close);
+const { store, stack } = await startTrial({ operations: { wrapper: inTime } });
 
 const post = async ({ id, content }: Sample): Promise<number> => (await stack.sendOnce(bodyOf(id, content))).status;
 
@@ -56,23 +39,23 @@ const width = 8;
 
 /** What the store may do with a call. The seed, the plant's id and the call's number choose one of these faults. */
 const chances: readonly Fault[] = [
-  ...Array<Fault>(8).fill(pass),
-  delayed(300, pass),
+  ...Array<Fault>(8).fill(faults.pass),
+  faults.delayed(300, faults.pass),
   // The SDK abandons a call after 700 ms and makes another, so either call may find that the other has stored the
   // plant.
-  delayed(1_000, pass),
-  delayResponse(300),
-  delayResponse(1_000),
-  hang,
-  drip,
-  hangUp,
-  loseResponse,
-  loseResponse,
-  truncateResponse,
-  corruptResponse,
-  dynamoDbError(500, 'InternalServerError'),
-  dynamoDbError(503, 'ServiceUnavailable'),
-  dynamoDbError(400, 'ThrottlingException'),
+  faults.delayed(1_000, faults.pass),
+  faults.delayResponse(300),
+  faults.delayResponse(1_000),
+  faults.hang,
+  faults.drip,
+  faults.hangUp,
+  faults.loseResponse,
+  faults.loseResponse,
+  faults.truncateResponse,
+  faults.corruptResponse,
+  faults.dynamoDbError(500, 'InternalServerError'),
+  faults.dynamoDbError(503, 'ServiceUnavailable'),
+  faults.dynamoDbError(400, 'ThrottlingException'),
 ];
 
 const failAtRandom =
@@ -144,9 +127,9 @@ describe('if, throughout a request, the store', () => {
 
   /** Sends a plant to a newly started function with these environment variables, and returns what `outcome` returns. */
   const outcomeIn = async (environment: Record<string, string>, what: string) => {
-    const other = await startStack(environment);
+    const other = await startTrialStack(store.endpoint, { operations: { wrapper: inTime, environment } });
     onTestFinished(other.close);
-    return outcome(what, pass, other);
+    return outcome(what, faults.pass, other);
   };
 
   test('fails, the response is a 503 within 2.5 s, after at most three calls', async () => {
@@ -158,7 +141,7 @@ describe('if, throughout a request, the store', () => {
   });
 
   test('refuses connections, the response is a 503', async () => {
-    const refused = await store.refuseConnections(() => outcome('refuses connections', pass));
+    const refused = await store.refuseConnections(() => outcome('refuses connections', faults.pass));
     expect(refused).toEqual([50301, 0]);
   });
 
@@ -168,7 +151,10 @@ describe('if, throughout a request, the store', () => {
   });
 
   test.each<[what: string, request: () => Promise<[code: unknown, calls: number]>]>([
-    ['reports expired credentials', () => outcome('expired credentials', dynamoDbError(400, 'ExpiredTokenException'))],
+    [
+      'reports expired credentials',
+      () => outcome('expired credentials', faults.dynamoDbError(400, 'ExpiredTokenException')),
+    ],
     ['does not have the table', () => outcomeIn({ TABLE_NAME: 'lost' }, 'missing table')],
   ])('%s, the response is a 500', async (_, request) => {
     const [code] = await retryWhile(request, ([code]) => code === 50301);

@@ -7,17 +7,13 @@ import { claims, sign } from '../kit/access-tokens.ts';
 import { bodyOf } from '../kit/example.ts';
 import { forgedTokens, makeTokenIssuer, validTokens } from '../kit/forged-tokens.ts';
 import { authorizerEvent } from '../kit/gateway-events.ts';
-import { startPlantsStore } from '../kit/plants-store.ts';
 import { mapConcurrently, progress, seed, trialSize } from '../kit/scale.ts';
-import { startTrialStack } from '../kit/trial-stack.ts';
+import { startTrial } from '../kit/trial-stack.ts';
 import { isUnavailable, retryWhile } from '../kit/waiting.ts';
 
 const { path } = operations.createPlant;
 
-const store = await startPlantsStore('plants');
-afterAll(store.close);
-const stack = await startTrialStack(store.endpoint);
-afterAll(stack.close);
+const { stack } = await startTrial();
 let connections = 0;
 /** A server of the attacker, to which the fields of some tokens point, such as `jku`. */
 const decoy = createServer((socket) => {

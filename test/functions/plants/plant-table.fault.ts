@@ -5,18 +5,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { type OngoingRequest, StoreUnavailable, storeLimits } from '../../../functions/plants/dynamodb.ts';
 import { addPlant, type NewPlant, toItem } from '../../../functions/plants/plant-table.ts';
 import { newId, newPlant } from '../../kit/example.ts';
-import {
-  captivePortal,
-  clockAhead,
-  dynamoDbError,
-  type Fault,
-  hang,
-  hangUp,
-  loseResponse,
-  onFirstCall,
-  pass,
-  startFaultyStore,
-} from '../../kit/faulty-store.ts';
+import * as faults from '../../kit/faulty-store.ts';
+import { type Fault, startFaultyStore } from '../../kit/faulty-store.ts';
 import { anyCredentials } from '../../kit/plants-store.ts';
 import { startEventLoopClock } from '../../kit/waiting.ts';
 
@@ -66,7 +56,7 @@ describe.concurrent('addPlant', () => {
     ['the response is a 429', 429, 'Whatever'],
     ['the response has an unknown 5xx status', 599, 'Whatever'],
   ])('throws StoreUnavailable if %s', async (_, status, type) => {
-    const plant = plantWith(dynamoDbError(status, type));
+    const plant = plantWith(faults.dynamoDbError(status, type));
     // Allow only one attempt: the SDK throws the error in the response only after the last attempt, and the deadline
     // might end the call before that.
     await expect(adder({ maxAttempts: 1 })(plant)).rejects.toBeInstanceOf(StoreUnavailable);
@@ -139,13 +129,13 @@ describe.concurrent('addPlant', () => {
     };
     const calls: number[] = [];
     for (let request = 1; request <= 20; request += 1)
-      calls.push(await callsFor(dynamoDbError(500, 'InternalServerError')));
+      calls.push(await callsFor(faults.dynamoDbError(500, 'InternalServerError')));
     expect(calls.slice(0, 16), 'calls for each of the first 16 requests').toEqual(Array(16).fill(3));
     expect(calls.at(-1), 'calls for the 20th request').toBe(1);
     // The SDK has a quota of 500 tokens for retries. A retry costs 14 tokens; a call that succeeds at once gives one
     // back.
-    for (let request = 1; request <= 14; request += 1) await callsFor(pass);
-    expect(await callsFor(dynamoDbError(500, 'InternalServerError')), 'calls after 14 successes').toBe(2);
+    for (let request = 1; request <= 14; request += 1) await callsFor(faults.pass);
+    expect(await callsFor(faults.dynamoDbError(500, 'InternalServerError')), 'calls after 14 successes').toBe(2);
   });
 
   test('tries to connect three times, for half a second each', async () => {
@@ -170,11 +160,15 @@ describe.concurrent('addPlant', () => {
   });
 
   test.each<[after: string, fault: Fault, attempts: number]>([
-    ['success', pass, 1],
-    ['two failed attempts', ({ number, ...call }) => (number < 3 ? hangUp : pass)({ number, ...call }), 3],
-    ['a response that is not from DynamoDB', captivePortal, 1],
-    ['an error that is not temporary', dynamoDbError(400, 'AccessDeniedException'), 1],
-    ['three errors', dynamoDbError(500, 'InternalServerError'), 3],
+    ['success', faults.pass, 1],
+    [
+      'two failed attempts',
+      ({ number, ...call }) => (number < 3 ? faults.hangUp : faults.pass)({ number, ...call }),
+      3,
+    ],
+    ['a response that is not from DynamoDB', faults.captivePortal, 1],
+    ['an error that is not temporary', faults.dynamoDbError(400, 'AccessDeniedException'), 1],
+    ['three errors', faults.dynamoDbError(500, 'InternalServerError'), 3],
   ])(
     'records when its call to DynamoDB began and ended, and how many attempts it took, after %s',
     async (_, fault, attempts) => {
@@ -189,7 +183,7 @@ describe.concurrent('addPlant', () => {
   );
 
   test("throws StoreUnavailable if a response says that the plant's id is taken, but has no request id: such a response is not from DynamoDB", async () => {
-    const plant = plantWith(dynamoDbError(400, 'ConditionalCheckFailedException'));
+    const plant = plantWith(faults.dynamoDbError(400, 'ConditionalCheckFailedException'));
     const error = await adder()(plant).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
     expect(error.message).toBe('The response is not from DynamoDB');
@@ -223,13 +217,13 @@ describe.concurrent('addPlant', () => {
   test.each(['ResourceNotFoundException', 'AccessDeniedException', 'ValidationException', 'ExpiredTokenException'])(
     "throws DynamoDB's %s unchanged",
     async (type) => {
-      await expect(adder()(plantWith(dynamoDbError(400, type)))).rejects.toMatchObject({ name: type });
+      await expect(adder()(plantWith(faults.dynamoDbError(400, type)))).rejects.toMatchObject({ name: type });
     },
   );
 
   test("after a failed first attempt, returns 'created' if the retry stores the plant, and 'stored' if the retry finds it, because the first attempt may have stored it", async () => {
-    expect(await adder()(plantWith(onFirstCall(loseResponse)))).toBe('stored');
-    expect(await adder()(plantWith(onFirstCall(hang)))).toBe('created');
+    expect(await adder()(plantWith(faults.onFirstCall(faults.loseResponse)))).toBe('stored');
+    expect(await adder()(plantWith(faults.onFirstCall(faults.hang)))).toBe('created');
   });
 
   test.each([10, -10])(
@@ -243,12 +237,12 @@ describe.concurrent('addPlant', () => {
         const outcome = await addPlant(newPlant(id)).catch((error) => error.constructor);
         return [outcome, store.calls(id)];
       };
-      expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 2]);
-      expect(await outcomeOf(clockAhead(minutes))).toEqual(['created', 1]);
+      expect(await outcomeOf(faults.clockAhead(minutes))).toEqual(['created', 2]);
+      expect(await outcomeOf(faults.clockAhead(minutes))).toEqual(['created', 1]);
       // When the store's clock is right again, the next call fails: the SDK still adds the old difference between the
       // clocks to the time in its signatures. It then corrects the difference, but does not retry this call.
-      expect(await outcomeOf(clockAhead(0))).toEqual([StoreUnavailable, 1]);
-      expect(await outcomeOf(clockAhead(0))).toEqual(['created', 1]);
+      expect(await outcomeOf(faults.clockAhead(0))).toEqual([StoreUnavailable, 1]);
+      expect(await outcomeOf(faults.clockAhead(0))).toEqual(['created', 1]);
     },
   );
 });
