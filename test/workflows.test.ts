@@ -101,22 +101,19 @@ test('a push to main is deployed after CI, first to the stage dev and then to th
   });
 });
 
-test.each(['dev', 'prod'])(
-  'the deployment to stage %s synthesizes the stack before it gets AWS credentials, and attests the provenance of the bundles',
-  (stage) => {
-    const { steps = [] } = read('deploy.yml').workflow.jobs[stage] ?? {};
-    const stack = stage === 'prod' ? 'PlantStore' : `PlantStore-${stage}`;
-    const inOrder = [
-      new RegExp(`^npx cdk synth --quiet -c stage=${stage} `),
-      /^aws-actions\/configure-aws-credentials@/,
-      /^npx cdk deploy --app cdk\.out (?!.*-c )/,
-      new RegExp(`^npm run -s verify -- --stack ${stack}$`),
-      /^actions\/attest-build-provenance@/,
-    ];
-    const places = inOrder.map((step) => steps.findIndex(({ uses, run }) => step.test(uses ?? run ?? '')));
-    expect(places).not.toContain(-1);
-    expect(places).toEqual(places.toSorted((a, b) => a - b));
-    expect(steps.filter(({ run = '' }) => /\bcdk (synth|deploy)\b/.test(run))).toHaveLength(2);
-    expect(steps[places.at(-1) ?? 0]?.with).toEqual({ 'subject-path': 'cdk.out/asset.*/index.js' });
-  },
-);
+test.each(['dev', 'prod'])('stage %s is synthesized without AWS credentials, and its bundles are attested', (stage) => {
+  const { steps = [] } = read('deploy.yml').workflow.jobs[stage] ?? {};
+  const stack = stage === 'prod' ? 'PlantStore' : `PlantStore-${stage}`;
+  const inOrder = [
+    new RegExp(`^npx cdk synth --quiet -c stage=${stage} `),
+    /^aws-actions\/configure-aws-credentials@/,
+    /^npx cdk deploy --app cdk\.out (?!.*-c )/,
+    new RegExp(`^npm run -s verify -- --stack ${stack}$`),
+    /^actions\/attest-build-provenance@/,
+  ];
+  const places = inOrder.map((step) => steps.findIndex(({ uses, run }) => step.test(uses ?? run ?? '')));
+  expect(places).not.toContain(-1);
+  expect(places).toEqual(places.toSorted((a, b) => a - b));
+  expect(steps.filter(({ run = '' }) => /\bcdk (synth|deploy)\b/.test(run))).toHaveLength(2);
+  expect(steps[places.at(-1) ?? 0]?.with).toEqual({ 'subject-path': 'cdk.out/asset.*/index.js' });
+});

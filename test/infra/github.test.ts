@@ -103,17 +103,14 @@ describe('the stack for GitHub', () => {
     ]);
   });
 
-  test.each(['Dev', 'Prod'])(
-    'lets the role %s have a session that is as long as its job in deploy.yml asks for, and at least as long as the job',
-    (role) => {
-      const { steps = [], 'timeout-minutes': minutes } = jobs[role.toLowerCase()] ?? {};
-      const inputs = steps.find((step) => step.with?.['role-to-assume'])?.with;
-      // An hour is the default of both AWS and the action that asks for the session.
-      const { MaxSessionDuration = 3600 } = propertiesOf('AWS::IAM::Role', template)[role] ?? {};
-      expect(MaxSessionDuration).toBe(inputs?.['role-duration-seconds'] ?? 3600);
-      expect(Number(minutes) * 60).toBeLessThanOrEqual(Number(MaxSessionDuration));
-    },
-  );
+  test.each(['Dev', 'Prod'])('lets the role %s have a session as long as its job, as deploy.yml asks for', (role) => {
+    const { steps = [], 'timeout-minutes': minutes } = jobs[role.toLowerCase()] ?? {};
+    const inputs = steps.find((step) => step.with?.['role-to-assume'])?.with;
+    // An hour is the default of both AWS and the action that asks for the session.
+    const { MaxSessionDuration = 3600 } = propertiesOf('AWS::IAM::Role', template)[role] ?? {};
+    expect(MaxSessionDuration).toBe(inputs?.['role-duration-seconds'] ?? 3600);
+    expect(Number(minutes) * 60).toBeLessThanOrEqual(Number(MaxSessionDuration));
+  });
 
   test('lets the job for prod wait for two smoke tests that never report, one of them in the rollback; CodeDeploy gives each an hour', () => {
     expect(jobs['prod']?.['timeout-minutes']).toBeGreaterThanOrEqual(2 * 60 + 20);

@@ -201,18 +201,15 @@ test('the dashboard counts the outcomes in the logs of all functions', () => {
   expect(dashboard).toContain(`${all}filter ispresent(message.outcome) | ${outcomes}${String.raw`\"`}`);
 });
 
-test.each(operationNames.map(([, name]) => name))(
-  'the dashboard draws the time and attempts of %s at the store',
-  (name) => {
-    const times = [50, 90, 99].map((percent) => `pct(message.store.milliseconds, ${percent})`).join(', ');
-    const rows = { 'Time of the store': times, 'Attempts at the store': 'avg(message.store.attempts)' };
-    for (const [title, values] of Object.entries(rows)) {
-      const start = String.raw`\"view\":\"timeSeries\",\"title\":\"${title}, ${name}\",\"region\":\"",{"Ref":"AWS::Region"},"\",`;
-      const query = String.raw`\"query\":\"SOURCE '",{"Ref":"${name}Logs"},"' | stats ${values} by bin(5m)\"`;
-      expect(dashboard).toContain(start + query);
-    }
-  },
-);
+test.each(operationNames.map(([, name]) => name))('the dashboard draws how the store treats %s', (name) => {
+  const times = [50, 90, 99].map((percent) => `pct(message.store.milliseconds, ${percent})`).join(', ');
+  const rows = { 'Time of the store': times, 'Attempts at the store': 'avg(message.store.attempts)' };
+  for (const [title, values] of Object.entries(rows)) {
+    const start = String.raw`\"view\":\"timeSeries\",\"title\":\"${title}, ${name}\",\"region\":\"",{"Ref":"AWS::Region"},"\",`;
+    const query = String.raw`\"query\":\"SOURCE '",{"Ref":"${name}Logs"},"' | stats ${values} by bin(5m)\"`;
+    expect(dashboard).toContain(start + query);
+  }
+});
 
 test('the dashboard finds the metrics of each operation that is called on the table', () => {
   const search = "SEARCH('{AWS/DynamoDB,TableName,Operation} TableName=";

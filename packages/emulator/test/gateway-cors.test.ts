@@ -97,16 +97,13 @@ describe('a response to an ordinary request', () => {
     [['https://*'], ['http://shop.example'], undefined, 'http://shop.example'],
     [[shop], [`${shop}.evil.example`], undefined, `${shop}.evil.example`],
     [['https://*.example'], [shop], undefined, shop],
-  ])(
-    'with the AllowOrigins %j, for %j, allows %s, and the log has %s',
-    async (allowOrigins, origins, allowed, refused) => {
-      const headers = origins.map((origin) => `Origin: ${origin}`);
-      const response = await ask(functions, { cors: { ...cors, allowOrigins }, routes }, 'GET /orders', headers);
-      if (allowed === undefined) expect(corsOf(response)).toEqual({});
-      else expect(corsOf(response)['allow-origin']).toBe(allowed);
-      expect(response.log[0]?.refusedOrigin).toBe(refused);
-    },
-  );
+  ])('with the AllowOrigins %j, for %j, allows %s and logs %s', async (allowOrigins, origins, allowed, refused) => {
+    const headers = origins.map((origin) => `Origin: ${origin}`);
+    const response = await ask(functions, { cors: { ...cors, allowOrigins }, routes }, 'GET /orders', headers);
+    if (allowed === undefined) expect(corsOf(response)).toEqual({});
+    else expect(corsOf(response)['allow-origin']).toBe(allowed);
+    expect(response.log[0]?.refusedOrigin).toBe(refused);
+  });
 
   test('has CORS headers even if the gateway refuses the request, so that a browser shows the error', async () => {
     const response = await ask({}, { cors }, 'POST /orders', [`Origin: ${shop}`]);

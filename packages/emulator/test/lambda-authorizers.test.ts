@@ -141,18 +141,15 @@ describe('an IAM policy', () => {
     // The path begins with the stage.
     [[statement('Allow', arn('v1/GET/a'))], '/v1/a', 200, ['v1']],
     [[statement('Allow', arn('v1/GET/'))], '/v1', 200, ['v1']],
-  ])(
-    'with the statements %j makes the gateway respond to GET %s with %d',
-    async (statements, target, status, stages) => {
-      // An authorizer that may return isAuthorized may return a policy, too.
-      for (const isSimple of [false, true]) {
-        const api = { ...guarded({ isSimple }, ['GET /', 'GET /{proxy+}']), ...(stages && { stages }) };
-        const answer = await ask({ Authorizer: policy(statements) }, api, `GET ${target}`);
-        expect(answer.status).toBe(status);
-        expect(answer.called).toEqual(status === 200 ? ['Authorizer', 'Orders'] : ['Authorizer']);
-      }
-    },
-  );
+  ])('with statements %j makes the gateway answer GET %s with %d', async (statements, target, status, stages) => {
+    // An authorizer that may return isAuthorized may return a policy, too.
+    for (const isSimple of [false, true]) {
+      const api = { ...guarded({ isSimple }, ['GET /', 'GET /{proxy+}']), ...(stages && { stages }) };
+      const answer = await ask({ Authorizer: policy(statements) }, api, `GET ${target}`);
+      expect(answer.status).toBe(status);
+      expect(answer.called).toEqual(status === 200 ? ['Authorizer', 'Orders'] : ['Authorizer']);
+    }
+  });
 
   test.each([
     ['Condition', { Condition: { Bool: { 'aws:SecureTransport': 'false' } } }],

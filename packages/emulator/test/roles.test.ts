@@ -98,13 +98,10 @@ describe('a request to the emulated DynamoDB', () => {
     [[all], [], 'because no permissions boundary allows the dynamodb:PutItem action'],
     [[], [all], 'because no identity-based policy allows the dynamodb:PutItem action'],
     [[], [all, deny('dynamodb:*', orders)], 'with an explicit deny in a permissions boundary'],
-  ])(
-    'with the policies %j and the permissions boundary %j is refused in the words of AWS: %s',
-    (role, boundary, why) => {
-      const expected = why && refused('PutItem', orders, why);
-      expect(check(role, headersOf('PutItem'), JSON.stringify(Orders), boundary)).toEqual(expected);
-    },
-  );
+  ])('with the policies %j and the boundary %j is refused in the words of AWS: %s', (role, boundary, why) => {
+    const expected = why && refused('PutItem', orders, why);
+    expect(check(role, headersOf('PutItem'), JSON.stringify(Orders), boundary)).toEqual(expected);
+  });
 
   test.each(['', 'nonsense', 'null', '{}', '{"TableName":1}', '{"RequestItems":null}'])(
     'is passed on to dynalite, which refuses it, if its body is %j',

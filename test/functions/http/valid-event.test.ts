@@ -112,12 +112,9 @@ describe('if an operation has a body, validEvent', async () => {
     ['labels', { secret: 'secret' }, 'labels/* must not have more than 3 characters'],
     ['object', { deep: 1, secret: 1 }, 'object/* is not allowed'],
     ['object', {}, 'object/deep is required'],
-  ])(
-    'logs which rule the field %s breaks with the value %j, but no name from the client',
-    async (field, value, reason) => {
-      expect(await check(operation, { body: { boolean: true, [field]: value } }, 'reason')).toBe(reason);
-    },
-  );
+  ])('logs which rule %s breaks with the value %j, but no name from the client', async (field, value, reason) => {
+    expect(await check(operation, { body: { boolean: true, [field]: value } }, 'reason')).toBe(reason);
+  });
 
   test('accepts every value that the contract allows, and turns a bigint into a number unless the field is an int64', async () => {
     const body = {

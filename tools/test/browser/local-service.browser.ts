@@ -2,11 +2,11 @@
  * Tests in a real browser, with the whole local service: its page at /docs, and the client in pages of other origins.
  */
 import { spawnSync } from 'node:child_process';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import axe, { type AxeResults } from 'axe-core';
 import { build } from 'esbuild';
-import { type Browser, chromium, type Locator, type Page, type Route } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type Browser, chromium, type Locator, type Route } from 'playwright-core';
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { operations as generated } from '../../../functions/generated/contract.ts';
 import { errors } from '../../../functions/http/errors.ts';
 import { parseJson } from '../../../packages/client/json.ts';
@@ -22,8 +22,8 @@ import {
   responseTo,
   tableKey,
 } from '../../../test/kit/example.ts';
-import { type LocalService, run, startLocalService, temporaryFolder } from '../../../test/kit/local-service.ts';
-import { type PlantsStore, startPlantsStore } from '../../../test/kit/plants-store.ts';
+import { fileFolder, run, startLocalService } from '../../../test/kit/local-service.ts';
+import { startPlantsStore } from '../../../test/kit/plants-store.ts';
 import { type Contract, readContract } from '../../start/contract.ts';
 import { render } from '../../start/reference/render.ts';
 import { fetchToken, readSession } from '../../start/session.ts';
@@ -40,53 +40,6 @@ const desktop = { width: 1280, height: 800 };
 /** A phone that shows its keyboard, so that a response below the request is out of view until the page scrolls. */
 const phone = { width: 360, height: 340 };
 
-const cleanUp: (() => unknown)[] = [];
-let store: PlantsStore;
-let service: LocalService;
-let url: string;
-let token: string;
-/** The origin that `allowOrigins` names. */
-let shop: string;
-let browser: Browser;
-let page: Page;
-/** The errors and warnings of `page`. */
-const complaints: string[] = [];
-
-beforeAll(async () => {
-  const { folder, remove } = await temporaryFolder();
-  cleanUp.push(remove);
-  store = await startPlantsStore();
-  cleanUp.push(store.close);
-  shop = await servePage();
-  const CDK_CONTEXT_JSON = JSON.stringify({ allowOrigins: shop });
-  service = await startLocalService(folder, { AWS_ENDPOINT_URL_DYNAMODB: store.endpoint, CDK_CONTEXT_JSON });
-  cleanUp.push(() => service.stop());
-  url = service.url;
-  token = await fetchToken(readSession(folder));
-  // The browser must reach no other machine, so give it a proxy at whose address nothing listens.
-  browser = await startChromium('http://127.0.0.1:1');
-  cleanUp.push(() => browser.close());
-  page = await browser.newPage({ viewport: desktop });
-  // Turn off Playwright's time-outs, which a busy machine may exceed. The time limit of each test still applies.
-  page.setDefaultTimeout(0);
-  page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
-  });
-  page.on('pageerror', ({ message }) => complaints.push(message));
-});
-beforeEach(async () => {
-  await page.goto(`${url}/docs`);
-  await openAll();
-});
-afterEach(async () => {
-  await page.unrouteAll();
-  await page.setViewportSize(desktop);
-  await page.emulateMedia({ colorScheme: 'light', media: 'screen' });
-});
-afterAll(async () => {
-  for (const undo of cleanUp.reverse()) await undo();
-});
-
 /**
  * Starts Chromium, and waits as long as the start takes. Runs the program that the environment variable CHROMIUM names
  * or, if it is unset or empty, the first `chromium` in PATH. @throws Error if no such program is found
@@ -102,6 +55,9 @@ const startChromium = async (proxy: string): Promise<Browser> => {
   return chromium.launch({ executablePath, proxy: { server: proxy, bypass: '127.0.0.1' }, timeout: 0 });
 };
 
+const servers: Server[] = [];
+afterAll(async () => void (await Promise.all(servers.map(closeServer))));
+
 /** Serves an empty page, and the client as /client.js. @returns the page's origin */
 const servePage = async (): Promise<string> => {
   const { outputFiles } = await build({
@@ -113,9 +69,41 @@ const servePage = async (): Promise<string> => {
     response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
     response.end(isScript ? outputFiles[0]?.contents : '<!doctype html>');
   });
-  cleanUp.push(() => closeServer(server));
+  servers.push(server);
   return `http://127.0.0.1:${await listen(server, 0)}`;
 };
+
+const folder = await fileFolder();
+const store = await startPlantsStore();
+afterAll(store.close);
+/** The origin that `allowOrigins` names. */
+const shop = await servePage();
+const CDK_CONTEXT_JSON = JSON.stringify({ allowOrigins: shop });
+const service = await startLocalService(folder, { AWS_ENDPOINT_URL_DYNAMODB: store.endpoint, CDK_CONTEXT_JSON });
+afterAll(async () => void (await service.stop()));
+const { url } = service;
+const token = await fetchToken(readSession(folder));
+// The browser must reach no other machine, so give it a proxy at whose address nothing listens.
+const browser = await startChromium('http://127.0.0.1:1');
+afterAll(() => browser.close());
+const page = await browser.newPage({ viewport: desktop });
+// Turn off Playwright's time-outs, which a busy machine may exceed. The time limit of each test still applies.
+page.setDefaultTimeout(0);
+/** The errors and warnings of `page`. */
+const complaints: string[] = [];
+page.on('console', (message) => {
+  if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+});
+page.on('pageerror', ({ message }) => complaints.push(message));
+beforeEach(async () => {
+  await page.goto(`${url}/docs`);
+  await openAll();
+});
+afterEach(async () => {
+  await page.unrouteAll();
+  await page.setViewportSize(desktop);
+  await page.emulateMedia({ colorScheme: 'light', media: 'screen' });
+});
 
 /** Returns the part of the page that shows an operation. */
 const blockOf = (id: string): Locator => page.locator('.operation', { has: page.locator(`#${id}`) });
@@ -355,15 +343,12 @@ test('the reference page prints what is folded, and not the token', async () => 
   expect(await page.getByLabel('Access token').isVisible()).toBe(false);
 });
 
-test.each(operations)(
-  'the reference page, for $routeKey, lists all statuses, and gets one of them for the example',
-  async ({ id, responses }) => {
-    const [status] = (await execute(blockOf(id))).status.split(' ');
-    expect(responses.map((each) => each.status)).toContain(Number(status));
-    expect(['400', '401', '403', '415'], 'statuses of invalid requests').not.toContain(status);
-    expect(await blockOf(id).locator('.status:visible').count(), 'statuses').toBe(responses.length);
-  },
-);
+test.each(operations)('the page lists the statuses of $routeKey, and gets one of them', async ({ id, responses }) => {
+  const [status] = (await execute(blockOf(id))).status.split(' ');
+  expect(responses.map((each) => each.status)).toContain(Number(status));
+  expect(['400', '401', '403', '415'], 'statuses of invalid requests').not.toContain(status);
+  expect(await blockOf(id).locator('.status:visible').count(), 'statuses').toBe(responses.length);
+});
 
 test('a web page can call the service, and read its errors and headers, only if allowOrigins has the origin of the page', async () => {
   const id = newId();

@@ -275,13 +275,10 @@ test.each<[source: string, message: string, requestId: string | undefined, comme
   ['\u001b[2J', 'taken\u001b[2J', undefined, '# \\u001b[2J:2 (40901): taken\\u001b[2J'],
   ['\u007f'.repeat(240), 'taken', undefined, `# ${'\\u007f'.repeat(240)}:2 (40901): taken`],
   ['x', 'y'.repeat(2_000_000), undefined, `# x:2 (40901): ${'y'.repeat(1_000)}`],
-])(
-  'above a failed line, which is kept byte for byte, stands a short line without control characters: %j',
-  async (source, message, requestId, comment) => {
-    const { file, failures } = await importAgain('');
-    const bytes = Buffer.from('{"name":"\xe9"}', 'latin1');
-    await failures.add({ source, number: 2, bytes, failure: { error: 40901, message, requestId } });
-    expect(await readFile(file)).toEqual(Buffer.concat([Buffer.from(`${comment}\n`), bytes, Buffer.from('\n')]));
-    expect((await FailedLines.in(file)).isForeign).toBe(false);
-  },
-);
+])('a failed line is kept below a short, printable comment: %j', async (source, message, requestId, comment) => {
+  const { file, failures } = await importAgain('');
+  const bytes = Buffer.from('{"name":"\xe9"}', 'latin1');
+  await failures.add({ source, number: 2, bytes, failure: { error: 40901, message, requestId } });
+  expect(await readFile(file)).toEqual(Buffer.concat([Buffer.from(`${comment}\n`), bytes, Buffer.from('\n')]));
+  expect((await FailedLines.in(file)).isForeign).toBe(false);
+});

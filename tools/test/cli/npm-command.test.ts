@@ -42,13 +42,10 @@ test.each<[args: string[], taken: Variables, options: object]>([
   [['name'], { tag: 'new' }, { tag: 'new' }],
   [['label'], { shoe: '9', tag: 'a' }, { shoe: '9', tag: 'a' }],
   [['label', '--shoe=9'], {}, { shoe: '9' }],
-])(
-  'a command takes the options that npm has taken, if only one thing can be meant: %j %j',
-  async (args, taken, options) => {
-    const { stdout, stderr } = await run(shop, args, taken);
-    expect([stderr, JSON.parse(stdout)]).toEqual(['', options]);
-  },
-);
+])('a command takes what npm has taken, if only one thing can be meant: %j %j', async (args, taken, options) => {
+  const { stdout, stderr } = await run(shop, args, taken);
+  expect([stderr, JSON.parse(stdout)]).toEqual(['', options]);
+});
 
 test.each<[what: string, args: string[], taken: Variables, example: string]>([
   ['which value is whose', ['sell', '9', 'red'], { shoe: 'true', hat: 'true' }, 'sell --shoe ... --hat ...'],

@@ -18,14 +18,11 @@ const programs = Object.entries(packageJson.scripts).flatMap(([script, command])
 const readOnly = ['--permission', '--allow-fs-read=*', '--allow-addons', '--disable-warning=PERM0001'];
 const runReadOnly = (file: string, argument: string) => run(process.execPath, [...readOnly, file, argument]).ended;
 
-test.each(programs)(
-  'npm run %s prints how to use it if called with --help, and does nothing else',
-  async (script, file) => {
-    const { code, stdout, stderr } = await runReadOnly(file, '--help');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(new RegExp(`^Usage: npm (?:run (?:-s )?)?${script} -- `));
-  },
-);
+test.each(programs)('npm run %s -- --help prints how to use it, and does nothing else', async (script, file) => {
+  const { code, stdout, stderr } = await runReadOnly(file, '--help');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(new RegExp(`^Usage: npm (?:run (?:-s )?)?${script} -- `));
+});
 
 // A test of one program is enough, because all programs leave unknown options to Commander.
 test("if npm start gets an unknown option, it prints the option's name, exits with code 1, and does nothing else", async () => {

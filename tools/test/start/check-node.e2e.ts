@@ -124,12 +124,9 @@ test.each<[where: string, disguise: Record<string, string>, executable?: string]
   ['a platform without a package', { platform: 'other' }],
   // This binary fails as the real one does on Alpine Linux: execve returns ENOENT although the file exists.
   ['Alpine Linux, which lacks the loader of the binary', {}, '#!/lib64/ld-linux-of-none.so.2\n'],
-])(
-  'on %s, check-node.cjs accepts every Node.js of the pinned major version, and no other',
-  async (_, disguise, executable) => {
-    const major = Number(version.split('.')[0]);
-    const checkVersion = (version: string) => check(() => ({ ...disguise, version }), executable);
-    expect(await checkVersion(`${major}.0.0`)).toBe('');
-    expect(await checkVersion(`${major - 1}.0.0`)).toContain(`Plant Store needs Node.js ${major}, but this is `);
-  },
-);
+])('on %s, check-node.cjs accepts every Node.js of the pinned major, and no other', async (_, disguise, executable) => {
+  const major = Number(version.split('.')[0]);
+  const checkVersion = (version: string) => check(() => ({ ...disguise, version }), executable);
+  expect(await checkVersion(`${major}.0.0`)).toBe('');
+  expect(await checkVersion(`${major - 1}.0.0`)).toContain(`Plant Store needs Node.js ${major}, but this is `);
+});

@@ -74,33 +74,26 @@ describe('with a file', () => {
     expect(await verifies(second, token)).toBe(true);
   });
 
-  test(
-    'if another program uses its port, or the service has it, the local issuer takes and keeps another one',
-    portMayBeTaken,
-    async () => {
-      const first = await start();
-      await first.close();
-      const other = createServer();
-      await listen(other, portOf(first));
-      const second = await start();
-      other.close();
-      await second.close();
-      const third = await start();
-      await third.close();
-      const fourth = await start(portOf(third));
-      onTestFinished(fourth.close);
-      expect([first, second, third, fourth].map(({ hasMoved }) => hasMoved)).toEqual([false, true, false, true]);
-      expect(third.issuer).toBe(second.issuer);
-      expect([portOf(first), portOf(fourth)]).not.toContain(portOf(second));
-    },
-  );
+  test('the local issuer takes and keeps another port if its own is taken', portMayBeTaken, async () => {
+    const first = await start();
+    await first.close();
+    const other = createServer();
+    await listen(other, portOf(first));
+    const second = await start();
+    other.close();
+    await second.close();
+    const third = await start();
+    await third.close();
+    const fourth = await start(portOf(third));
+    onTestFinished(fourth.close);
+    expect([first, second, third, fourth].map(({ hasMoved }) => hasMoved)).toEqual([false, true, false, true]);
+    expect(third.issuer).toBe(second.issuer);
+    expect([portOf(first), portOf(fourth)]).not.toContain(portOf(second));
+  });
 
-  test.each(['', '{}', '{"port":1,"signingKey":{}}'])(
-    'the local issuer refuses the file %j, and leaves it',
-    async (text) => {
-      await writeFile(file, text);
-      await expect(start()).rejects.toThrow(`${file} is damaged, or not from the local service.`);
-      expect(await readFile(file, 'utf8')).toBe(text);
-    },
-  );
+  test.each(['', '{}', '{"port":1,"signingKey":{}}'])('the issuer refuses the file %j, and leaves it', async (text) => {
+    await writeFile(file, text);
+    await expect(start()).rejects.toThrow(`${file} is damaged, or not from the local service.`);
+    expect(await readFile(file, 'utf8')).toBe(text);
+  });
 });

@@ -30,46 +30,42 @@ const isRunning = (pid: number): boolean => {
 
 const calm = expect.not.stringMatching(/error|warning/i);
 
-test(
-  'npm start keeps plants and tokens after a second Ctrl-C, which ends even a running request, and stops if its terminal closes',
-  portMayBeTaken,
-  async () => {
-    const folder = await testFolder();
-    const first = await start(folder);
-    expect(first.output()).toContain(`${first.url}/docs\n`);
-    expect(first.output()).not.toContain('your own');
-    const id = newId();
-    const token = await fetchToken(readSession(folder));
-    expect(await post(first.url, bodyOf(id), token), 'status').toBe(200);
-    const client = connect(Number(new URL(first.url).port), '127.0.0.1').on('error', () => {});
-    client.write(`${createPlantRoute} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: x\r\ncontent-length: 9\r\n\r\n`);
-    // When this second request is answered, the first one has arrived.
-    await fetch(`${first.url}/openapi.json`);
+test('npm start keeps plants and tokens after two Ctrl-C, and stops with its terminal', portMayBeTaken, async () => {
+  const folder = await testFolder();
+  const first = await start(folder);
+  expect(first.output()).toContain(`${first.url}/docs\n`);
+  expect(first.output()).not.toContain('your own');
+  const id = newId();
+  const token = await fetchToken(readSession(folder));
+  expect(await post(first.url, bodyOf(id), token), 'status').toBe(200);
+  const client = connect(Number(new URL(first.url).port), '127.0.0.1').on('error', () => {});
+  client.write(`${createPlantRoute} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: x\r\ncontent-length: 9\r\n\r\n`);
+  // When this second request is answered, the first one has arrived.
+  await fetch(`${first.url}/openapi.json`);
+  void first.stop('SIGINT');
+  await until(() => first.output().includes('Stopping'));
+  await expect(fetch(first.url)).rejects.toThrow();
+  await until(() => {
     void first.stop('SIGINT');
-    await until(() => first.output().includes('Stopping'));
-    await expect(fetch(first.url)).rejects.toThrow();
-    await until(() => {
-      void first.stop('SIGINT');
-      return !isRunning(first.pid);
-    });
-    expect(await first.ended).toMatchObject({ code: 1, stderr: calm });
-    client.destroy();
+    return !isRunning(first.pid);
+  });
+  expect(await first.ended).toMatchObject({ code: 1, stderr: calm });
+  client.destroy();
 
-    // npm takes this option for itself, because there is no -- before it.
-    const second = await start(folder, ['npm', 'start', '--watch']);
-    expect(second.output()).toContain('are served without a restart');
-    expect(await post(second.url, bodyOf(id, otherContent), token), 'status').toBe(409);
-    second.child.stdout.destroy();
-    second.child.stderr.destroy();
-    // Send SIGHUP to the whole process group, as the system does when a terminal closes. The group includes the guard
-    // process of test/kit/local-service.ts.
-    const group = -second.pid;
-    onTestFinished(() => void (isRunning(group) && process.kill(group, 'SIGKILL')));
-    process.kill(group, 'SIGHUP');
-    await until(() => !isRunning(group));
-    expect(await listData(folder)).toEqual(['dynamodb', 'issuer.json', 'lock']);
-  },
-);
+  // npm takes this option for itself, because there is no -- before it.
+  const second = await start(folder, ['npm', 'start', '--watch']);
+  expect(second.output()).toContain('are served without a restart');
+  expect(await post(second.url, bodyOf(id, otherContent), token), 'status').toBe(409);
+  second.child.stdout.destroy();
+  second.child.stderr.destroy();
+  // Send SIGHUP to the whole process group, as the system does when a terminal closes. The group includes the guard
+  // process of test/kit/local-service.ts.
+  const group = -second.pid;
+  onTestFinished(() => void (isRunning(group) && process.kill(group, 'SIGKILL')));
+  process.kill(group, 'SIGHUP');
+  await until(() => !isRunning(group));
+  expect(await listData(folder)).toEqual(['dynamodb', 'issuer.json', 'lock']);
+});
 
 type Message = { method?: string; params?: { sourceMapURL?: string } };
 
