@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync } from 'oxc-parser';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 const root = path.resolve(import.meta.dirname, '..');
 
@@ -184,13 +184,12 @@ describe('the rules on which file may import which', () => {
 });
 
 describe('the test folders', () => {
-  let run: { file: string; projectName: string }[];
-  beforeAll(() => {
-    // Vitest is asked, because Node.js understands some patterns differently.
-    const command = ['node_modules/vitest/vitest.mjs', 'list', '--filesOnly', '--json'];
-    const listed: typeof run = JSON.parse(execFileSync(process.execPath, command, { cwd: root }).toString());
-    run = listed.map(({ file, projectName }) => ({ file: path.relative(root, file), projectName }));
-  });
+  // Vitest is asked, because Node.js understands some patterns differently.
+  const command = ['node_modules/vitest/vitest.mjs', 'list', '--filesOnly', '--json'];
+  const listed: { file: string; projectName: string }[] = JSON.parse(
+    execFileSync(process.execPath, command, { cwd: root }).toString(),
+  );
+  const run = listed.map(({ file, projectName }) => ({ file: path.relative(root, file), projectName }));
 
   test('contain only tests, except in kit/', () => {
     const others = globSync(['test/**/*.ts', 'tools/test/**/*.ts', 'packages/*/test/**/*.ts'], { cwd: root }).filter(

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import cdkJson from '../../cdk.json' with { type: 'json' };
 import { featureFlags } from '../kit/feature-flags.ts';
-import { run, temporaryFolder, testFolder } from '../kit/local-service.ts';
+import { fileFolder, run, testFolder } from '../kit/local-service.ts';
 import { combinations, externalIssuer, kinds } from '../kit/stacks.ts';
 import { propertiesOf, resolve, type Template, withoutHashes } from '../kit/template.ts';
 
@@ -91,21 +91,16 @@ const recipes = {
   backup: { ...readRecipe('docs/operate/backup.md'), document: 'docs/operate/backup.md', context: backup },
 };
 
-let outcome: Awaited<ReturnType<typeof runApp>>;
-let folderOf: (what: string) => string;
-beforeAll(async () => {
-  const { folder, remove } = await temporaryFolder();
-  folderOf = (what) => path.join(folder, what);
-  const all = [
-    ...combinations.map(({ what, context }) => ({ what, context, app: 'infra/app.ts' })),
-    { what: 'github', context: { github: 'acme@12/plants@34' }, app: 'infra/app.ts' },
-    ...Object.entries(recipes).map(([what, { app, context }]) => ({ what, context, app })),
-  ];
-  const RUNS = JSON.stringify(all.map((each) => ({ ...each, folder: folderOf(each.what) })));
-  const command = cdkJson.app.replace('infra/app.ts', 'test/kit/synthesize-runs.ts');
-  outcome = await runApp({ RUNS, CDK_VALIDATION: 'true' }, command);
-  return remove;
-});
+const all = [
+  ...combinations.map(({ what, context }) => ({ what, context, app: 'infra/app.ts' })),
+  { what: 'github', context: { github: 'acme@12/plants@34' }, app: 'infra/app.ts' },
+  ...Object.entries(recipes).map(([what, { app, context }]) => ({ what, context, app })),
+];
+const folder = await fileFolder();
+const folderOf = (what: string): string => path.join(folder, what);
+const RUNS = JSON.stringify(all.map((each) => ({ ...each, folder: folderOf(each.what) })));
+const command = cdkJson.app.replace('infra/app.ts', 'test/kit/synthesize-runs.ts');
+const outcome = await runApp({ RUNS, CDK_VALIDATION: 'true' }, command);
 
 test('every kind of stack, the stack for GitHub and each recipe break no rule of CloudFormation, and have only acknowledged findings of cdk-nag', () => {
   expect(outcome).toEqual({ code: 0, said: [] });

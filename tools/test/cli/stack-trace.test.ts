@@ -14,7 +14,7 @@ const authorizer = inject('stack').functions.find(({ name }) => name.startsWith(
 const sha256 = authorizer?.environment['BUNDLE_SHA256'] ?? '';
 const translated = (trace: string): string => toSources(trace, () => mapOf(sha256));
 
-beforeAll(() => prebuildBundles());
+await prebuildBundles();
 
 /** Returns the line of source code to which a stack frame points. */
 const sourceLine = (frame = ''): string | undefined => {
