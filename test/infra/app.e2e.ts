@@ -4,9 +4,8 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import cdkJson from '../../cdk.json' with { type: 'json' };
-import { featureFlags } from '../kit/feature-flags.ts';
 import { fileFolder, run, testFolder } from '../kit/local-service.ts';
-import { combinations, externalIssuer, kinds } from '../kit/stacks.ts';
+import { combinations, externalIssuer, featureFlags, kinds } from '../kit/stacks.ts';
 import { propertiesOf, resolve, type Template, withoutHashes } from '../kit/template.ts';
 
 /** Runs a CDK app as `npx cdk` does. @returns its exit code and the lines it printed */

@@ -9,8 +9,7 @@ import { bundle, bundleInputs, listEntries } from '../../infra/bundling.ts';
 import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
 import { defaultProvider } from '../../infra/sdk-stubs/credentials.ts';
 import { readSettings } from '../../infra/settings.ts';
-import { featureFlags } from '../kit/feature-flags.ts';
-import { externalIssuer, withStack } from '../kit/stacks.ts';
+import { externalIssuer, featureFlags, withStack } from '../kit/stacks.ts';
 
 /** The limits for the bundle of an operation: its size, and the packages that it may contain. */
 const operation = {

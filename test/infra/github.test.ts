@@ -6,8 +6,8 @@ import { RootConstruct } from 'constructs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type GitHubSettings, GitHubStack, readGitHub } from '../../infra/github.ts';
-import { featureFlags } from '../kit/feature-flags.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
+import { featureFlags } from '../kit/stacks.ts';
 import { arn, ofType, permissionsIn, propertiesOf, ref, resolve, withoutHashes } from '../kit/template.ts';
 
 const read = (context: Record<string, unknown>) => {

@@ -5,9 +5,8 @@ import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import path from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { bundleInputs, listEntries } from '../../infra/bundling.ts';
-import { featureFlags } from '../kit/feature-flags.ts';
 import { run, testFolder } from '../kit/local-service.ts';
-import { kinds } from '../kit/stacks.ts';
+import { featureFlags, kinds } from '../kit/stacks.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 

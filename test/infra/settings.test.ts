@@ -135,16 +135,14 @@ describe('the settings', () => {
     expect(() => read(context)).toThrow(new Error(`The context value ${message}`));
   });
 
+  // One for each request, at least those of the largest item, and less than the table's quota.
   test.each([
     [600, 700, 1_300],
     [5, 5, 400],
     [40_000, 1_000, 39_999],
-  ])(
-    'for the rate %d and the burst %d, give a table a write unit for each request, at least those of the largest item, and less than its quota',
-    (rateLimit, burstLimit, units) => {
-      expect(maxWriteUnits({ rateLimit, burstLimit })).toBe(units);
-    },
-  );
+  ])('give, for the rate %d and the burst %d, a table %d write units', (rateLimit, burstLimit, units) => {
+    expect(maxWriteUnits({ rateLimit, burstLimit })).toBe(units);
+  });
 
   test('refuse a key that neither they nor the CDK have, and list the settings', () => {
     const message = /has the key stge, which is not a setting\. The settings are stage, .*\.$/;

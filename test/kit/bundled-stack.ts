@@ -7,7 +7,6 @@ import { generateIfChanged } from '../../infra/generated-code.ts';
 import type { ServedStack } from '../../packages/emulator/served-stack.ts';
 import { readTemplate } from '../../packages/emulator/template/read-template.ts';
 import { prebuildBundles } from '../../tools/start/bundles.ts';
-import { featureFlags } from './feature-flags.ts';
 
 export default async ({ provide }: TestProject) => {
   generateIfChanged();
@@ -15,7 +14,8 @@ export default async ({ provide }: TestProject) => {
   const remove = () => rm(folder, { recursive: true });
   const issuer = 'https://issuer.example';
   try {
-    const [{ makeApp }] = await Promise.all([import('../../tools/start/stack.ts'), prebuildBundles()]);
+    const stack = import('../../tools/start/stack.ts');
+    const [{ makeApp }, { featureFlags }] = await Promise.all([stack, import('./stacks.ts'), prebuildBundles()]);
     const trusted = { issuer, jwksUri: `${issuer}/keys`, audience: 'urn:plant-store' };
     const context = { ...featureFlags, stage: 'prod', alarmEmail: 'none', ...trusted };
     const { template } = makeApp(folder, context).synth().getStackByName('PlantStore');

@@ -17,9 +17,9 @@ import { readTemplate, type Template } from '../../packages/emulator/template/re
 import { checkOut, sharedWithMain, startIn } from '../../tools/release/project-copy.ts';
 import { type Contract, takenBy } from './contract.ts';
 import { bodyOf, type Content, newId, someContents } from './example.ts';
-import { featureFlags } from './feature-flags.ts';
 import { temporaryFolder } from './local-service.ts';
-import { type Changes, type Handler, startTrialStack, type TrialStack } from './trial-stack.ts';
+import { featureFlags } from './stacks.ts';
+import { type Changes, type Handler, startTrialStack } from './trial-stack.ts';
 
 const git = async (...args: string[]): Promise<string> =>
   (await promisify(execFile)('git', args, { cwd: path.resolve(import.meta.dirname, '../..') })).stdout.trim();
@@ -118,13 +118,11 @@ const findPrevious = async (folder: string, signal: AbortSignal): Promise<Previo
   return { previous: functions, contents: someContents, missing };
 };
 
-export type RollOut = TrialStack & Omit<Previous, 'previous'>;
-
 /**
  * Starts a stack in which the new version of each function gets a tenth of the events. `close` also removes the stack's
  * files. A trial skips its tests if an earlier version is `missing`.
  */
-export const startRollOut = async (storeEndpoint: string, changes: Changes = {}): Promise<RollOut> => {
+export const startRollOut = async (storeEndpoint: string, changes: Changes = {}) => {
   const { folder, remove } = await temporaryFolder();
   try {
     // Ends before Vitest's limit for hooks, so that no process is left behind.

@@ -3,9 +3,15 @@ import os from 'node:os';
 import path from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
+import cdkJson from '../../cdk.json' with { type: 'json' };
 import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
 import { readSettings } from '../../infra/settings.ts';
-import { featureFlags } from './feature-flags.ts';
+
+/**
+ * The CDK's feature flags from cdk.json. The settings in that file are left out, because the tests must pass with any
+ * settings.
+ */
+export const featureFlags = Object.fromEntries(Object.entries(cdkJson.context).filter(([key]) => key.startsWith('@')));
 
 /** Makes a stack with this CDK context and passes it to `use`. */
 export const withStack = <T>(context: Record<string, string>, use: (stack: PlantStoreStack) => T): T => {

@@ -16,7 +16,6 @@ import { audience } from '../kit/access-tokens.ts';
 import { raisedAlarms, valuesOfLog } from '../kit/alarms.ts';
 import { bodyOf } from '../kit/example.ts';
 import { startCodeDeploy } from '../kit/fake-aws.ts';
-import { featureFlags } from '../kit/feature-flags.ts';
 import { proxyEvent } from '../kit/gateway-events.ts';
 import { fileFolder } from '../kit/local-service.ts';
 import {
@@ -26,7 +25,7 @@ import {
   withChange,
   withoutPauses,
 } from '../kit/roll-out.ts';
-import { kinds } from '../kit/stacks.ts';
+import { featureFlags, kinds } from '../kit/stacks.ts';
 import { longTimeout, startTrialIssuer, wrapHandler } from '../kit/trial-stack.ts';
 import { untilAvailable } from '../kit/waiting.ts';
 
