@@ -12,6 +12,7 @@ import { type Item, tableKey } from '../../../test/kit/example.ts';
 import { dynamoDbError, type FaultyStore, hang, startFaultyStore } from '../../../test/kit/faulty-store.ts';
 import { programs, run } from '../../../test/kit/local-service.ts';
 import { anyCredentials, storeEnvironment } from '../../../test/kit/plants-store.ts';
+import { until } from '../../../test/kit/waiting.ts';
 import { restore } from '../../cli/restore.ts';
 import { checkTables, restoreItems } from '../../cli/restore-items.ts';
 import { runHere } from './kit/run-here.ts';
@@ -119,6 +120,8 @@ test('npm run restore prints how many items it has restored if the user stops it
   });
   const { child, ended } = run(process.execPath, [programs.restore, ...both], storeEnvironment(store.endpoint));
   await reached.promise;
+  // The store must not be closed while it still writes this item.
+  await until(async () => (await store.read('1')) !== undefined);
   child.kill('SIGINT');
   const stderr = /^Stopped: \d restored, 0 already there, 0 failed so far\. Run the same command/;
   expect(await ended).toEqual({ code: 130, stdout: '', stderr: expect.stringMatching(stderr) });
