@@ -201,7 +201,7 @@ test('the dashboard counts the outcomes in the logs of all functions', () => {
   expect(dashboard).toContain(`${all}filter ispresent(message.outcome) | ${outcomes}${String.raw`\"`}`);
 });
 
-test.each(operationNames.map(([, name]) => name))('the dashboard draws how the store treats %s', (name) => {
+test.each(operationNames.map(([, name]) => name))('the dashboard draws the store time and attempts of %s', (name) => {
   const times = [50, 90, 99].map((percent) => `pct(message.store.milliseconds, ${percent})`).join(', ');
   const rows = { 'Time of the store': times, 'Attempts at the store': 'avg(message.store.attempts)' };
   for (const [title, values] of Object.entries(rows)) {

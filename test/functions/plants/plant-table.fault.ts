@@ -102,7 +102,7 @@ describe.concurrent('addPlant', () => {
   );
 
   test.each([200, 302, 400, 403, 500])(
-    'throws StoreUnavailable if a %i breaks off after its headers',
+    'throws StoreUnavailable if the connection breaks after the headers of a response with the status %i',
     async (status) => {
       const plant = plantWith(({ response }) => {
         response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0', 'content-length': '1000' });
@@ -169,15 +169,18 @@ describe.concurrent('addPlant', () => {
     ['a response that is not from DynamoDB', faults.captivePortal, 1],
     ['an error that is not temporary', faults.dynamoDbError(400, 'AccessDeniedException'), 1],
     ['three errors', faults.dynamoDbError(500, 'InternalServerError'), 3],
-  ])('records when its call began and ended, and its attempts, after %s', async (_, fault, attempts) => {
-    const storeCalls: StoreCalls = [];
-    const before = performance.now();
-    await adder()(plantWith(fault), undefined, storeCalls).catch(() => undefined);
-    const [{ startedAt = 0, endedAt = 0 } = {}] = storeCalls;
-    expect(storeCalls).toEqual([{ startedAt, endedAt, attempts }]);
-    expect(startedAt).toBeGreaterThanOrEqual(before);
-    expect(endedAt).toBeGreaterThanOrEqual(startedAt);
-  });
+  ])(
+    'records when its call to DynamoDB began and ended, and how many attempts it took, after %s',
+    async (_, fault, attempts) => {
+      const storeCalls: StoreCalls = [];
+      const before = performance.now();
+      await adder()(plantWith(fault), undefined, storeCalls).catch(() => undefined);
+      const [{ startedAt = 0, endedAt = 0 } = {}] = storeCalls;
+      expect(storeCalls).toEqual([{ startedAt, endedAt, attempts }]);
+      expect(startedAt).toBeGreaterThanOrEqual(before);
+      expect(endedAt).toBeGreaterThanOrEqual(startedAt);
+    },
+  );
 
   test("throws StoreUnavailable if a response says that the plant's id is taken, but has no request id: such a response is not from DynamoDB", async () => {
     const plant = plantWith(faults.dynamoDbError(400, 'ConditionalCheckFailedException'));
@@ -198,10 +201,13 @@ describe.concurrent('addPlant', () => {
     [200, '{"Attributes":7}'],
     [200, '{"Attributes":[]}'],
     [200, '{"Attributes":{"tag":{"B":"!"}}}'],
-  ])('throws StoreUnavailable if the response is %i %s, even with a request id', async (status, body) => {
-    const plant = plantWith(({ response }) => response.writeHead(status, { 'x-amzn-requestid': 'R' }).end(body));
-    await expect(adder()(plant)).rejects.toBeInstanceOf(StoreUnavailable);
-  });
+  ])(
+    "throws StoreUnavailable if the response is %i %s, which is not DynamoDB's, even with a request id",
+    async (status, body) => {
+      const plant = plantWith(({ response }) => response.writeHead(status, { 'x-amzn-requestid': 'R' }).end(body));
+      await expect(adder()(plant)).rejects.toBeInstanceOf(StoreUnavailable);
+    },
+  );
 
   test("throws the SDK's error unchanged if the credentials are missing", async () => {
     const none = Object.assign(new Error('none'), { name: 'CredentialsProviderError' });
@@ -221,7 +227,7 @@ describe.concurrent('addPlant', () => {
   });
 
   test.each([10, -10])(
-    'calls a store whose clock is %i minutes ahead twice, but only the first time',
+    "calls the store twice for the first plant if the store's clock is %i minutes ahead, but only once for each later plant",
     async (minutes) => {
       const addPlant = adder();
       /** Adds a plant. @returns the number of calls to the store, and either the outcome or the class of the error */
