@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import { operations as generated } from '../../functions/generated/contract.ts';
 import { addUnlessOther, type NewPlant, toItem } from '../../functions/plants/plant-table.ts';
 import { parseJson, toJson } from '../../packages/client/json.ts';
+import { anyText } from '../../packages/client/test/kit/any-text.ts';
 import { optionName } from '../../tools/cli/operation-options.ts';
 import { compile, examplesOf, operations, schemaOf } from './contract.ts';
 import { keysOf, newKeys } from './keys.ts';
@@ -126,9 +127,6 @@ export const shortened = Object.keys(content)
   .map((field): [field: string, fields: Content] => [field, without(field, content)])
   .filter(([, fields]) => isValid({ ...fields, [key]: examples[0][key as keyof NewPlant] }));
 
-/** Any text without unpaired surrogates, at most 20 code points long. */
-export const texts = fc.string({ unit: 'binary', maxLength: 20 });
-
 /** Returns a content with this text in each field that may have any text. */
 export const withText = (text: string, fields = content): Content =>
   Object.fromEntries(
@@ -149,7 +147,7 @@ export const violations = (text: string, id = newId(), fields = content): string
 /** Random bodies: a key, and one of the contents with random texts in the fields that may have any text. */
 export const samples: fc.Arbitrary<Sample> = fc.record({
   id: keyIds,
-  content: fc.tuple(fc.constantFrom(...contents), texts).map(([fields, text]) => withText(text, fields)),
+  content: fc.tuple(fc.constantFrom(...contents), anyText).map(([fields, text]) => withText(text, fields)),
 });
 
 /** Returns random bodies, each with a different key. The same seed gives the same bodies. */
