@@ -64,7 +64,8 @@ export const bundleInputs = (entry: string): { files: string[]; packages: string
   const { metafile } = buildSync({ ...esbuildOptions(entry), metafile: true });
   const inputs = Object.values(metafile.outputs).flatMap((output) => Object.entries(output.inputs));
   const files = inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([file]) => file);
-  const packageOf = (file: string): string[] => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? [];
+  const packageOf = (file: string): string[] =>
+    /node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+/.exec(file) ?? [];
   const generated = inputs.filter(([file]) => file.startsWith('functions/generated/'));
   return {
     generatedBytes: generated.reduce((sum, [, { bytesInOutput }]) => sum + bytesInOutput, 0),

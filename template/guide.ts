@@ -52,9 +52,12 @@ const step = async (name: string, run: () => Promise<{ isGood: boolean; output: 
   return isGood;
 };
 
+/** What the copy compiles is kept in its own cache. */
+const cached = { NODE_DISABLE_COMPILE_CACHE: undefined };
+
 const check = (copy: ProjectCopy, command: [string, ...string[]]): Promise<boolean> =>
   step(command.join(' '), async () => {
-    const { ended, output } = startIn(copy, command, stop.signal);
+    const { ended, output } = startIn(copy, command, stop.signal, cached);
     return { isGood: (await ended) === 0, output: output() };
   });
 
@@ -67,7 +70,7 @@ const request = async (copy: ProjectCopy, documents: string[]): Promise<{ isGood
   const expected = scripts.flatMap((script) => [...script.matchAll(/ # (.*)$/gm)].map(([, line = '']) => line));
   const end = new AbortController();
   const signal = AbortSignal.any([stop.signal, end.signal]);
-  const environment = { DATA_DIR: path.join(copy.temporary, 'data') };
+  const environment = { ...cached, DATA_DIR: path.join(copy.temporary, 'data') };
   const service = startIn(copy, ['npm', 'start'], signal, { ...environment, PORT: '0' });
   try {
     let isRunning = true;

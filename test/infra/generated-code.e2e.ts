@@ -23,8 +23,8 @@ const { method, path: route } = operations.createPlant;
 const moveTo = (moved: string) => writeContract(`\n  ${route}:\n`, `\n  ${moved}:\n`);
 
 const inProject = (script: string): [string, ...string[]] => ['sh', '-c', `cd '${project}' && exec ${script}`];
-/** The programs of the copy share a cache in the copy, so that the project's cache does not grow. */
-const cache = { NODE_COMPILE_CACHE: path.join(home, 'cache') };
+/** The programs of the copy use its cache, so that the project's cache does not grow. */
+const cache = { NODE_COMPILE_CACHE: path.join(project, 'node_modules/.cache/node') };
 const runInProject = (script: string, environment: Record<string, string> = {}) => {
   const [command, ...args] = inProject(script);
   return run(command, args, { ...cache, ...environment }).ended;

@@ -110,7 +110,7 @@ export const startIn = (
   { folder, temporary }: ProjectCopy,
   [command, ...args]: [string, ...string[]],
   signal: AbortSignal,
-  environment: Record<string, string> = {},
+  environment: Record<string, string | undefined> = {},
 ): { ended: Promise<number | null>; output: () => string; stdout: () => string } => {
   signal.throwIfAborted();
   // Nothing uses what a copy compiles again, so it would only make the project's cache larger.

@@ -25,7 +25,9 @@ await writeFile(path.join(copy.folder, 'cdk.json'), JSON.stringify({ ...cdkJson,
 const data = path.join(home, 'data');
 await mkdir(data);
 const command = `cd '${copy.folder}' && exec '${process.execPath}' ${programs.start} --watch 2>&1`;
-const service = await startLocalService(data, {}, ['sh', '-c', command]);
+// The programs of the copy use its cache, so that the project's cache does not grow.
+const cache = { NODE_COMPILE_CACHE: path.join(copy.folder, 'node_modules/.cache/node') };
+const service = await startLocalService(data, cache, ['sh', '-c', command]);
 afterAll(async () => expect((await service.stop('SIGINT')).code, 'exit code').toBe(0));
 /** The service must still accept this token in every test, after each reload. */
 const token = await fetchToken(readSession(data));
