@@ -10,8 +10,10 @@ import { prebuildBundles } from '../../tools/start/bundles.ts';
 
 export default async ({ provide }: TestProject) => {
   generateIfChanged();
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-test-'));
-  const remove = () => rm(folder, { recursive: true });
+  const temporary = await mkdtemp(path.join(os.tmpdir(), 'plant-store-tests-'));
+  const folder = path.join(temporary, 'stack');
+  // Retry, because a service that is about to be killed may still write.
+  const remove = () => rm(temporary, { recursive: true, maxRetries: 5 });
   const issuer = 'https://issuer.example';
   try {
     const stack = import('../../tools/start/stack.ts');
@@ -23,6 +25,7 @@ export default async ({ provide }: TestProject) => {
     await writeFile(path.join(folder, 'package.json'), '{"type":"commonjs"}');
     provide('stack', readTemplate(template, folder, { leaveOut: true }));
     provide('template', template);
+    provide('temporary', temporary);
   } catch (error) {
     await remove();
     throw error;
@@ -36,5 +39,10 @@ declare module 'vitest' {
     stack: ServedStack;
     /** The CloudFormation template that `cdk deploy` would upload. */
     template: object;
+    /**
+     * The tests' folders are in this one, which is removed even if Vitest runs no `afterAll` of a file: if `-t` skips all
+     * its tests, or if it fails to load.
+     */
+    temporary?: string;
   }
 }

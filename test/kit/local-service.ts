@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { afterAll, expect, onTestFinished } from 'vitest';
+import { afterAll, expect, inject, onTestFinished } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { parseJson } from '../../packages/client/json.ts';
@@ -82,7 +82,7 @@ export const startLocalService = async (
 
 /** Creates an empty folder. @returns its path, and a function that removes it */
 export const temporaryFolder = async () => {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'plant-store-test-'));
+  const folder = await mkdtemp(path.join(inject('temporary') ?? os.tmpdir(), 'plant-store-test-'));
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 };
 
