@@ -125,7 +125,7 @@ const findPrevious = async (folder: string, signal: AbortSignal): Promise<Previo
 export const startRollOut = async (storeEndpoint: string, changes: Changes = {}) => {
   const { folder, remove } = await temporaryFolder();
   try {
-    // Ends before Vitest's limit for hooks, so that no process is left behind.
+    // Vitest limits the time of tests and hooks, but not that of a file's constants.
     const { previous, ...found } = await findPrevious(folder, AbortSignal.timeout(280_000));
     const stack = await startTrialStack(storeEndpoint, { ...changes, previous });
     return { ...stack, ...found, close: () => stack.close().then(remove) };
