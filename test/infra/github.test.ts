@@ -103,7 +103,7 @@ describe('the stack for GitHub', () => {
     ]);
   });
 
-  test.each(['Dev', 'Prod'])('lets the role %s have a session as long as its job, as deploy.yml asks for', (role) => {
+  test.each(['Dev', 'Prod'])('gives role %s the session that its job asks for, at least as long as the job', (role) => {
     const { steps = [], 'timeout-minutes': minutes } = jobs[role.toLowerCase()] ?? {};
     const inputs = steps.find((step) => step.with?.['role-to-assume'])?.with;
     // An hour is the default of both AWS and the action that asks for the session.

@@ -135,7 +135,7 @@ describe('the settings', () => {
     expect(() => read(context)).toThrow(new Error(`The context value ${message}`));
   });
 
-  // One for each request, at least those of the largest item, and less than the table's quota.
+  // A write unit for each request, at least as many as the largest item needs, and less than the table's quota.
   test.each([
     [600, 700, 1_300],
     [5, 5, 400],

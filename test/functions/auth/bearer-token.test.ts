@@ -5,8 +5,9 @@ import type { Refusal } from '../../../functions/auth/unverified-token.ts';
 const token = 'eyJh-_bGci.eyJz-_dWIi.c2ln-_bmF0';
 const longest = 'Bearer a.b.'.padEnd(maxHeaderLength, 'c');
 
-test.each([`Bearer ${token}`, `bearer ${token}`, `BEARER   ${token}`, longest])('the token is in %.50j', (header) => {
-  expect(bearerToken(header)).toEqual({ token: header.replace(/^bearer +/i, '') });
+test('a bearer token is read from the Authorization header, whatever the case of the scheme', () => {
+  for (const header of [`Bearer ${token}`, `bearer ${token}`, `BEARER   ${token}`, longest])
+    expect(bearerToken(header)).toEqual({ token: header.replace(/^bearer +/i, '') });
 });
 
 test.each<[Refusal, headers: (string | undefined)[]]>([

@@ -38,6 +38,7 @@ test('npm start keeps plants and tokens after two Ctrl-C, and stops with its ter
   const id = newId();
   const token = await fetchToken(readSession(folder));
   expect(await post(first.url, bodyOf(id), token), 'status').toBe(200);
+  // The second Ctrl-C must end even a running request.
   const client = connect(Number(new URL(first.url).port), '127.0.0.1').on('error', () => {});
   client.write(`${createPlantRoute} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: x\r\ncontent-length: 9\r\n\r\n`);
   // When this second request is answered, the first one has arrived.
