@@ -85,6 +85,18 @@ test.each<[what: string, changes: Changes, problem: string]>([
   ],
   ...(typeof key === 'bigint' ? [rounding] : []),
   [
+    'an operation that acknowledges a different plant with the same id',
+    {
+      operations: {
+        wrapper: (handler) => async (event, context) => {
+          const response = Object(await handler(event, context));
+          return response.statusCode === 409 ? { ...response, statusCode: 200 } : response;
+        },
+      },
+    },
+    'the status is 200, not 409',
+  ],
+  [
     'an authorizer that allows everything',
     { authorizer: { wrapper: () => async () => ({ isAuthorized: true }) } },
     'authorizer, a forged token: it does not refuse',
