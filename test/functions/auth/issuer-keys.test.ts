@@ -17,6 +17,7 @@ const point = {
 const rsaKey = (modulusLength: number) =>
   generateKeyPairSync('rsa', { modulusLength }).publicKey.export({ format: 'jwk' });
 const rsa = rsaKey(2_048);
+const otherCurve = generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey.export({ format: 'jwk' });
 
 const jwks = (kid: string): Jwks => ({ keys: [{ kid, ...point }] });
 
@@ -82,7 +83,8 @@ describe('the keys of an issuer that can be reached', () => {
 
   test.each<[what: string, other: unknown]>([
     ['a secret key', { kty: 'oct', k: 'c2VjcmV0' }],
-    ['a key on another curve', { kty: 'OKP', crv: 'Ed25519', x: point.x }],
+    ['a key of another kind', { kty: 'OKP', crv: 'Ed25519', x: point.x }],
+    ['a key on another curve', otherCurve],
     ['a key for encryption', { ...point, use: 'enc' }],
     ['a key that is not a point on its curve', { ...point, y: point.x }],
     ['a key without a kid', { ...point, kid: undefined }],
