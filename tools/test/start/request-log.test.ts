@@ -1,13 +1,10 @@
 /**
- * Tests the row that `npm start` prints for a request, the words for why a request did not succeed, and which requests
- * get a row when many arrive. The tests call `endSecond` instead of waiting for a second.
+ * Tests the row that `npm start` prints for a request, and which requests get one when many arrive. The tests call
+ * `endSecond` instead of waiting for a second.
  */
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
-import type { AccessLogEntry } from 'http-api-emulator';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { errors } from '../../../functions/http/errors.ts';
-import { reasonFor } from '../../start/reasons.ts';
 import { accessLine, RequestLog } from '../../start/request-log.ts';
 import { printable } from '../../start/terminal.ts';
 
@@ -95,53 +92,6 @@ test.each([
   ['two\nlines of\t"Löwenzahn" \\u001b', 'two\nlines of\t"Löwenzahn" \\u001b'],
 ])('printable escapes control characters except tabs and line breaks, and nothing else: %j', (text, escaped) => {
   expect(printable(text)).toBe(escaped);
-});
-
-const loggedBy = (message: object) => [{ functionName: 'Worker', level: 'INFO', message }];
-const refused = (reason: string) => loggedBy({ outcome: 'refused', error: 40002, reason });
-const failedWith = (cause: object) => loggedBy({ outcome: 'failed', cause });
-const body = (message: string, error?: number) => JSON.stringify({ error, message });
-
-test.each<[status: number, of: Partial<AccessLogEntry>, reason: string]>([
-  [200, { log: loggedBy({ outcome: 'created' }) }, ''],
-  [204, { refusedOrigin: 'http://a.example' }, 'http://a.example is refused by CORS'],
-  [400, { log: refused('* is not allowed'), errorBody: body('size is not allowed', 40002) }, 'size is not allowed'],
-  [400, { log: refused('* is not allowed') }, '* is not allowed'],
-  [400, { log: refused('a'), errorBody: '<html>' }, 'a'],
-  [400, { error: 'the path has an invalid escape sequence' }, 'the path has an invalid escape sequence'],
-  [401, { errorBody: body('Unauthorized') }, 'no Authorization header'],
-  [
-    403,
-    {
-      log: loggedBy({ outcome: 'refused', reason: 'expired' }),
-      error: 'Guard0123ABCD: its response, which may be cached, does not allow arn:aws:b',
-      errorBody: body('Forbidden'),
-    },
-    'the token is refused: expired',
-  ],
-  [403, { log: loggedBy({ outcome: 'refused', reason: 'scope' }) }, 'the token lacks a scope of the route'],
-  [403, { error: 'Guard0123ABCD: its response does not allow it' }, 'Guard: its response does not allow it'],
-  [404, { refusedOrigin: 'null' }, 'null is refused by CORS; the API has no such route'],
-  [413, {}, 'the body is over 10 MB'],
-  [413, { log: refused(errors.tooLarge.message) }, errors.tooLarge.message],
-  [500, { log: failedWith({ stack: 'TypeError: oops\n    at a' }), errorBody: body('ours', 50001) }, 'TypeError: oops'],
-  [500, { log: failedWith({ name: 'AccessDeniedException', denied: 'b:C on d' }) }, 'IAM denies b:C on d'],
-  [500, { error: 'Worker0123ABCD: Error: oops' }, 'Worker: Error: oops'],
-  [
-    503,
-    {
-      log: failedWith({
-        stack: 'StoreUnavailable: no answer\n    at a',
-        cause: { stack: 'Error: connect ECONNREFUSED', code: 'ECONNREFUSED' },
-      }),
-    },
-    'no answer: connect ECONNREFUSED',
-  ],
-  [503, { log: failedWith({ stack: 'TimeoutError: too late' }) }, 'too late'],
-  [503, { log: failedWith({ stack: 'CatalogueError: no time left' }) }, 'no time left'],
-  [503, { log: failedWith({ stack: 'Error: a', cause: { name: 'TimeoutError', code: 'E' } }) }, 'a: TimeoutError: E'],
-])('the reason for a %i of %j is: %s', (status, of, reason) => {
-  expect(reasonFor({ ...entry, status, log: [], ...of })).toBe(reason);
 });
 
 let lines: string[];
