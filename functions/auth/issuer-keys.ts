@@ -25,10 +25,7 @@ export const freshFor = 5 * 60_000;
 /** Milliseconds for which fetched keys stay in use if the issuer cannot be reached. Then no token is accepted. */
 export const usableFor = 60 * 60_000;
 
-/**
- * Milliseconds between two fetches. Otherwise, tokens with made-up key ids would flood the issuer and, while the issuer
- * hangs, nearly every request would wait.
- */
+/** Milliseconds between fetches: unknown key ids must not flood the issuer, or make requests wait while it hangs. */
 export const cooldown = 10_000;
 
 /** Milliseconds that each of two attempts waits for the issuer. API Gateway's JWT authorizers wait the same time. */
