@@ -5,6 +5,7 @@ const unit = fc
   .nat({ max: 0x10ffff })
   .map(
     (code) => String.fromCodePoint(code),
+    // The way back, without which fast-check draws no names such as __proto__.
     (text) => String(text).codePointAt(0) ?? Number.NaN,
   )
   .filter((text) => text.isWellFormed());
