@@ -7,7 +7,7 @@ import { afterAll, expect } from 'vitest';
 import { parseJson } from '../../packages/client/json.ts';
 import { fetchToken, readSession } from '../../tools/start/session.ts';
 import { type Faults, startFaultyStore } from './faulty-store.ts';
-import { postPlant, startLocalService, temporaryFolder } from './local-service.ts';
+import { fileFolder, postPlant, startLocalService } from './local-service.ts';
 import { readItem } from './plants-store.ts';
 import type { PlantRequest, PlantService } from './responses.ts';
 import { isOverQuota, isUnavailable, retryWhile } from './waiting.ts';
@@ -28,8 +28,7 @@ const reachDeployment = (): Reached => {
 };
 
 const startLocal = async (): Promise<Reached> => {
-  const { folder, remove } = await temporaryFolder();
-  afterAll(remove);
+  const folder = await fileFolder();
   const store = await startFaultyStore();
   afterAll(store.close);
   const service = await startLocalService(folder, { AWS_ENDPOINT_URL_DYNAMODB: store.endpoint });
