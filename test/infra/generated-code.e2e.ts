@@ -5,7 +5,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { answer, startScriptedService } from '../../packages/client/test/kit/scripted-service.ts';
-import { copyProject } from '../kit/copy-project.ts';
+import { copyProject, ownCache } from '../kit/copy-project.ts';
 import { newId, optionsFor } from '../kit/example.ts';
 import { fileFolder, programs, run, startLocalService } from '../kit/local-service.ts';
 import { externalIssuer } from '../kit/stacks.ts';
@@ -13,7 +13,8 @@ import { externalIssuer } from '../kit/stacks.ts';
 const generated = 'functions/generated';
 
 const home = await fileFolder();
-const { folder: project } = await copyProject(home, new AbortController().signal);
+const copy = await copyProject(home);
+const project = copy.folder;
 
 const read = (file: string) => readFile(path.join(project, file), 'utf8');
 const write = (file: string, text: string) => writeFile(path.join(project, file), text);
@@ -23,11 +24,9 @@ const { method, path: route } = operations.createPlant;
 const moveTo = (moved: string) => writeContract(`\n  ${route}:\n`, `\n  ${moved}:\n`);
 
 const inProject = (script: string): [string, ...string[]] => ['sh', '-c', `cd '${project}' && exec ${script}`];
-/** The programs of the copy use its cache, so that the project's cache does not grow. */
-const cache = { NODE_COMPILE_CACHE: path.join(project, 'node_modules/.cache/node') };
 const runInProject = (script: string, environment: Record<string, string> = {}) => {
   const [command, ...args] = inProject(script);
-  return run(command, args, { ...cache, ...environment }).ended;
+  return run(command, args, { ...ownCache(copy), ...environment }).ended;
 };
 
 /** Synthesizes as `cdk deploy --app 'node infra/app.ts'` does. */
@@ -71,7 +70,7 @@ test('npm start serves the contract as it is now', async () => {
     (each) => `${each.method} ${each.path === route ? '/moved' : each.path}`,
   );
   const data = path.join(home, 'data');
-  const service = await startLocalService(data, cache, inProject(`'${process.execPath}' ${programs.start}`));
+  const service = await startLocalService(data, ownCache(copy), inProject(`'${process.execPath}' ${programs.start}`));
   expect(await service.stop()).toMatchObject({
     code: 0,
     stdout: expect.stringContaining(`Serving ${routes.join(', ')} at`),

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { makeFolders, type ProjectCopy, startIn } from '../../tools/release/project-copy.ts';
+import { startLimit } from './scale.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
@@ -11,9 +12,14 @@ const copying = `git ls-files -coz --exclude-standard | tar -c --null -T - | tar
   sh test/kit/link-packages.sh "$0"`;
 
 /** Copies the project into `parent`, so that commands can run in the copy. */
-export const copyProject = async (parent: string, signal: AbortSignal): Promise<ProjectCopy> => {
+export const copyProject = async (parent: string, signal = AbortSignal.timeout(startLimit)): Promise<ProjectCopy> => {
   const copy = await makeFolders(parent);
   const { ended, output } = startIn({ ...copy, folder: root }, ['sh', '-c', copying, copy.folder], signal);
   if ((await ended) !== 0) throw new Error(`The project cannot be copied:\n${output()}`);
   return copy;
 };
+
+/** The variable with which the programs of a copy use its own compile cache, so that the project's does not grow. */
+export const ownCache = ({ folder }: ProjectCopy) => ({
+  NODE_COMPILE_CACHE: path.join(folder, 'node_modules/.cache/node'),
+});

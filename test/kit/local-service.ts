@@ -8,6 +8,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { parseJson } from '../../packages/client/json.ts';
 import { expectInContract } from './contract.ts';
 import type { PlantResponse } from './responses.ts';
+import { startLimit } from './scale.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
@@ -62,8 +63,7 @@ export const startLocalService = async (
   const serving = new Promise<void>((resolve) => {
     child.stdout.on('data', () => output().includes('Ctrl-C') && resolve());
   });
-  // Vitest limits the time of tests and hooks, but not that of a file's constants.
-  const limit = setTimeout(() => child.kill('SIGKILL'), 280_000);
+  const limit = setTimeout(() => child.kill('SIGKILL'), startLimit);
   const early = await Promise.race([serving, ended]).finally(() => clearTimeout(limit));
   if (early !== undefined)
     throw new Error(`The local service exited too early, with code ${early.code}: ${early.stdout}${early.stderr}`);

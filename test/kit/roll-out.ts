@@ -18,6 +18,7 @@ import { checkOut, sharedWithMain, startIn } from '../../tools/release/project-c
 import { type Contract, takenBy } from './contract.ts';
 import { bodyOf, type Content, newId, someContents } from './example.ts';
 import { temporaryFolder } from './local-service.ts';
+import { startLimit } from './scale.ts';
 import { featureFlags } from './stacks.ts';
 import { type Changes, type Handler, startTrialStack } from './trial-stack.ts';
 
@@ -125,8 +126,7 @@ const findPrevious = async (folder: string, signal: AbortSignal): Promise<Previo
 export const startRollOut = async (storeEndpoint: string, changes: Changes = {}) => {
   const { folder, remove } = await temporaryFolder();
   try {
-    // Vitest limits the time of tests and hooks, but not that of a file's constants.
-    const { previous, ...found } = await findPrevious(folder, AbortSignal.timeout(280_000));
+    const { previous, ...found } = await findPrevious(folder, AbortSignal.timeout(startLimit));
     const stack = await startTrialStack(storeEndpoint, { ...changes, previous });
     return { ...stack, ...found, close: () => stack.close().then(remove) };
   } catch (error) {

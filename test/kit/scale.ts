@@ -3,6 +3,9 @@ const isFull = process.env['TRIALS'] === 'full';
 
 export const trialSize = (full: number, small: number): number => (isFull ? full : small);
 
+/** Milliseconds for what a file starts when it loads: Vitest limits only the time of tests and hooks. */
+export const startLimit = 280_000;
+
 /** The random seed of a trial, which the test's name shows. To repeat a run, set TRIAL_SEED to its seed. */
 export const seed = Number(process.env['TRIAL_SEED'] ?? (isFull ? Date.now() % 2 ** 31 : 1));
 

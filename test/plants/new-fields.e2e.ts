@@ -28,7 +28,7 @@ const contract: Edit = [
 const fitting = 'fitting-table.ts';
 
 const never = new AbortController().signal;
-const copy = await copyProject(await fileFolder(), never);
+const copy = await copyProject(await fileFolder());
 // Compile only the folders that handle plants, because the tests would take the compiler much longer.
 const project = { extends: './tsconfig.json', include: ['functions', 'infra', 'tools/cli'] };
 await writeFile(path.join(copy.folder, 'tsconfig.plants.json'), JSON.stringify(project));

@@ -13,7 +13,7 @@ import { commitAll } from './kit/small-project.ts';
 const never = new AbortController().signal;
 
 test('npm run diff fails if a change adds a permission, breaks clients and leaves Cognito, and reports all three, even with --allow route, which permits none', async () => {
-  const copy = await copyProject(await testFolder(), never);
+  const copy = await copyProject(await testFolder());
   const node = (...args: string[]) => startIn(copy, [process.execPath, ...args], never);
   const edit = async (file: string, from: RegExp, to: string) => {
     const name = path.join(copy.folder, file);

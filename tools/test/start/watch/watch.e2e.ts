@@ -8,14 +8,14 @@ import { afterAll, expect, inject, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
 import { errors } from '../../../../functions/create-plant.ts';
 import { operations } from '../../../../functions/generated/contract.ts';
-import { copyProject } from '../../../../test/kit/copy-project.ts';
+import { copyProject, ownCache } from '../../../../test/kit/copy-project.ts';
 import { bodyOf, newId, otherContent } from '../../../../test/kit/example.ts';
 import { fileFolder, jsonHeaders, programs, run, startLocalService } from '../../../../test/kit/local-service.ts';
 import { until } from '../../../../test/kit/waiting.ts';
 import { fetchToken, readSession } from '../../../start/session.ts';
 
 const home = await fileFolder();
-const copy = await copyProject(home, new AbortController().signal);
+const copy = await copyProject(home);
 const read = (file: string): Promise<string> => readFile(path.join(copy.folder, file), 'utf8');
 
 const cdkJson = JSON.parse(await read('cdk.json'));
@@ -25,9 +25,7 @@ await writeFile(path.join(copy.folder, 'cdk.json'), JSON.stringify({ ...cdkJson,
 const data = path.join(home, 'data');
 await mkdir(data);
 const command = `cd '${copy.folder}' && exec '${process.execPath}' ${programs.start} --watch 2>&1`;
-// The programs of the copy use its cache, so that the project's cache does not grow.
-const cache = { NODE_COMPILE_CACHE: path.join(copy.folder, 'node_modules/.cache/node') };
-const service = await startLocalService(data, cache, ['sh', '-c', command]);
+const service = await startLocalService(data, ownCache(copy), ['sh', '-c', command]);
 afterAll(async () => expect((await service.stop('SIGINT')).code, 'exit code').toBe(0));
 /** The service must still accept this token in every test, after each reload. */
 const token = await fetchToken(readSession(data));
