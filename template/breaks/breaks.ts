@@ -484,6 +484,10 @@ const byFile: Record<string, Record<string, string>> = {
     '/[-^-]User: ': 'The log has what the store quotes of a request.',
   },
   'schemas/openapi.yaml': { 'required: [[-id-]]': 'A plant without an id is valid.' },
+  'tools/release/link-packages.ts': {
+    'link(name, path.join([-copy-]{+project+}, folder))':
+      "A diff from an earlier commit runs today's packages: it compares today with itself.",
+  },
   'tools/release/project-copy.ts': {
     "then [-=== (await readFile(path.join(project, 'package-lock.json'), 'utf8'))-]{+!== ''+}":
       'A diff synthesizes both commits with the new CDK, so it does not show what the new CDK changes.',

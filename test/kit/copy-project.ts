@@ -1,21 +1,19 @@
 import path from 'node:path';
+import { linkPackages } from '../../tools/release/link-packages.ts';
 import { makeFolders, type ProjectCopy, startIn } from '../../tools/release/project-copy.ts';
 import { startLimit } from './scale.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/**
- * Copies all files that git does not ignore, and links the packages. The copy is a git repository, because some tests ask
- * git for the project's files.
- */
-const copying = `git ls-files -coz --exclude-standard | tar -c --null -T - | tar -x -C "$0" && git init --quiet "$0" &&
-  sh test/kit/link-packages.sh "$0"`;
+/** Copies all files that git does not ignore. The copy is a git repository, because some tests ask git for its files. */
+const copying = 'git ls-files -coz --exclude-standard | tar -c --null -T - | tar -x -C "$0" && git init --quiet "$0"';
 
 /** Copies the project into `parent`, so that commands can run in the copy. */
 export const copyProject = async (parent: string, signal = AbortSignal.timeout(startLimit)): Promise<ProjectCopy> => {
   const copy = await makeFolders(parent);
   const { ended, output } = startIn({ ...copy, folder: root }, ['sh', '-c', copying, copy.folder], signal);
   if ((await ended) !== 0) throw new Error(`The project cannot be copied:\n${output()}`);
+  linkPackages(root, copy.folder);
   return copy;
 };
 

@@ -1,8 +1,9 @@
 /** Checks out the project at an earlier commit, and runs commands in a copy of the project. */
 import { execFile, spawn } from 'node:child_process';
-import { mkdir, readFile, symlink } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { linkPackages } from './link-packages.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
@@ -23,8 +24,8 @@ export const makeFolders = async (parent: string): Promise<ProjectCopy> => {
 };
 
 /**
- * Checks out the project at a git ref into `parent`, a folder that the caller removes later. The checkout uses the
- * packages installed here; with `ownPackages`, npm installs its own if its package-lock.json differs from ours.
+ * Checks out the project at a git ref into `parent`, a folder that the caller removes later. The checkout uses its own
+ * workspaces, and the packages installed here; with `ownPackages`, npm installs others if its package-lock.json differs.
  * @throws Error with a sentence for the user
  */
 export const checkOut = async (
@@ -40,10 +41,10 @@ export const checkOut = async (
   await runIn({ ...copy, folder: project }, extract, `${ref} cannot be checked out`, signal);
   const then = await readOld(copy.folder, ref, 'package-lock.json');
   const hasSamePackages = then === (await readFile(path.join(project, 'package-lock.json'), 'utf8'));
+  const compile = [process.execPath, ...(await readCompiler(copy.folder, ref))] as const;
   const install = ['npm', 'ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'] as const;
   if (ownPackages && !hasSamePackages) await runIn(copy, install, `npm ci failed at ${ref}`, signal);
-  else await symlink(path.join(project, 'node_modules'), path.join(copy.folder, 'node_modules'));
-  const compile = [process.execPath, ...(await readCompiler(copy.folder, ref))] as const;
+  else linkPackages(project, copy.folder);
   await runIn(copy, compile, `The contract of ${ref} cannot be compiled`, signal);
   return { ...copy, commit, hasSamePackages };
 };

@@ -1,7 +1,9 @@
 /** Tests how tools/release/project-copy.ts checks out a commit of a small git repository into a separate folder. */
-import { readFile, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { linkPackages } from '../../release/link-packages.ts';
 import { checkOut, sharedWithMain } from '../../release/project-copy.ts';
 import { commitAll, git, files as service, startProject } from './kit/small-project.ts';
 
@@ -25,6 +27,57 @@ test("a checkout has the commit's files, the working tree's packages, and code t
   expect(await read(checkout, 'node_modules/installed')).toBe('here');
   expect(await read(checkout, 'functions/generated/by')).toBe('contract,output');
   expect(checkout).toMatchObject({ commit: git(project, 'rev-parse', 'first'), hasSamePackages: true });
+});
+
+describe('the packages of the project itself', () => {
+  const folderOf = { '@garden/tools': 'packages/tools', seeds: 'packages/seeds' };
+  const prints = `import { tool } from '@garden/tools'; import { seed } from 'seeds'; console.log(tool + seed);`;
+  const print = ({ folder }: { folder: string }) =>
+    execFileSync(process.execPath, ['main.ts'], { cwd: folder, encoding: 'utf8' });
+  beforeEach(async () => {
+    for (const [name, own] of Object.entries(folderOf)) {
+      const link = path.join(project, 'node_modules', name);
+      await mkdir(path.dirname(link), { recursive: true });
+      await symlink(path.join(project, own), link);
+    }
+    await commit({
+      'package.json': JSON.stringify({ ...JSON.parse(service['package.json'] ?? ''), workspaces: ['packages/*'] }),
+      'packages/tools/package.json': '{ "name": "@garden/tools", "type": "module", "exports": "./index.ts" }',
+      'packages/tools/index.ts': "export const tool = 'old spade';",
+      'packages/seeds/package.json': '{ "name": "seeds", "type": "module", "exports": "./index.ts" }',
+      'packages/seeds/index.ts': "export const seed = 'old bean';",
+      'compile.ts': prints,
+      'main.ts': prints,
+    });
+  });
+  const change = (parent: string) =>
+    Promise.all([
+      writeFile(path.join(parent, 'packages/tools/index.ts'), "export const tool = 'new spade';"),
+      writeFile(path.join(parent, 'packages/seeds/index.ts'), "export const seed = 'new bean';"),
+    ]);
+
+  test('are those of the commit in a checkout, also if their names have a scope', async () => {
+    await change(project);
+    expect(print({ folder: project })).toBe('new spadenew bean\n');
+    expect(print(await checkedOut('HEAD'))).toBe('old spadeold bean\n');
+  });
+
+  test('are those of the copy in a copy, and in a copy of that', async () => {
+    const copies = ['first', 'second'].map((name) => path.join(folder, name));
+    for (const [index, copy] of copies.entries()) {
+      await cp(copies[index - 1] ?? project, copy, {
+        recursive: true,
+        filter: (file) => !file.includes('node_modules'),
+      });
+      linkPackages(copies[index - 1] ?? project, copy);
+    }
+    await change(copies[1] ?? '');
+    expect([project, ...copies].map((each) => print({ folder: each }))).toEqual([
+      'old spadeold bean\n',
+      'old spadeold bean\n',
+      'new spadenew bean\n',
+    ]);
+  });
 });
 
 test('with the option ownPackages, a checkout gets its own node_modules if its package-lock.json differs from that of the working tree', async () => {
