@@ -30,7 +30,7 @@ test("a checkout has the commit's files, the working tree's packages, and code t
 });
 
 describe('the packages of the project itself', () => {
-  const folderOf = { '@garden/tools': 'packages/tools', seeds: 'packages/seeds' };
+  const folderOf = { '@garden/tools': 'rooms/tools', seeds: 'rooms/seeds' };
   const prints = `import { tool } from '@garden/tools'; import { seed } from 'seeds'; console.log(tool + seed);`;
   const print = ({ folder }: { folder: string }) =>
     execFileSync(process.execPath, ['main.ts'], { cwd: folder, encoding: 'utf8' });
@@ -41,19 +41,19 @@ describe('the packages of the project itself', () => {
       await symlink(path.join(project, own), link);
     }
     await commit({
-      'package.json': JSON.stringify({ ...JSON.parse(service['package.json'] ?? ''), workspaces: ['packages/*'] }),
-      'packages/tools/package.json': '{ "name": "@garden/tools", "type": "module", "exports": "./index.ts" }',
-      'packages/tools/index.ts': "export const tool = 'old spade';",
-      'packages/seeds/package.json': '{ "name": "seeds", "type": "module", "exports": "./index.ts" }',
-      'packages/seeds/index.ts': "export const seed = 'old bean';",
+      'package.json': JSON.stringify({ ...JSON.parse(service['package.json'] ?? ''), workspaces: ['rooms/*'] }),
+      'rooms/tools/package.json': '{ "name": "@garden/tools", "type": "module", "exports": "./index.ts" }',
+      'rooms/tools/index.ts': "export const tool = 'old spade';",
+      'rooms/seeds/package.json': '{ "name": "seeds", "type": "module", "exports": "./index.ts" }',
+      'rooms/seeds/index.ts': "export const seed = 'old bean';",
       'compile.ts': prints,
       'main.ts': prints,
     });
   });
   const change = (parent: string) =>
     Promise.all([
-      writeFile(path.join(parent, 'packages/tools/index.ts'), "export const tool = 'new spade';"),
-      writeFile(path.join(parent, 'packages/seeds/index.ts'), "export const seed = 'new bean';"),
+      writeFile(path.join(parent, 'rooms/tools/index.ts'), "export const tool = 'new spade';"),
+      writeFile(path.join(parent, 'rooms/seeds/index.ts'), "export const seed = 'new bean';"),
     ]);
 
   test('are those of the commit in a checkout, also if their names have a scope', async () => {
