@@ -31,7 +31,7 @@ const leftOut = {
     ...unaffected,
     '**/*.{e2e,trial}.ts',
     'packages/client/test/call.test.ts',
-    'test/{editors,package-lock,workflows}.test.ts',
+    'test/{editors,package-lock,pasted-commands,workflows}.test.ts',
     'test/functions/{create-plant,outside-check}.lambda.test.ts',
     'test/functions/plants/**',
     'test/infra/{github,outside-check,promises}.test.ts',

@@ -26,6 +26,13 @@ const byFile: Record<string, Record<string, string>> = {
   'docs/README.md': {
     '[-[remove everything](operate/runbook.md#remove-the-stack)-]': 'Nobody finds how to remove a stack.',
   },
+  'docs/deploy.md': {
+    'deployment-policy.json)[- &&-]\n':
+      'If the policy exists already, CloudFormation becomes an administrator: the variable is empty.',
+  },
+  'docs/operate/runbook.md': {
+    '[-gone && -]for role in': 'Who pastes on after a failed destroy deletes the roles of the live stack.',
+  },
   '.vscode/launch.json': { '[-, "--watch"-]': 'The debugger of VS Code runs old code after a change.' },
   'package.json': {
     'exec node [---inspect-publish-uid=stderr -]':
