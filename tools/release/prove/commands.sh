@@ -24,7 +24,7 @@ output() { described "Outputs[?OutputKey=='$1'].OutputValue"; }
 status() { described '[StackStatus,LastUpdatedTime]'; }
 # if_known <command...>: prints nothing if AWS does not know what the command asks for. Fails if AWS refuses to say.
 if_known() {
-  "$@" 2> "$T/problem" || grep -qE 'does not exist|NotFoundException' "$T/problem" ||
+  "$@" 2> "$T/problem" || grep -qE '\(ValidationError\).* does not exist|NotFoundException' "$T/problem" ||
     { cat "$T/problem" >&2; return 1; }
 }
 gone() { found=$(if_known status) && [ -z "$found" ]; }

@@ -120,6 +120,17 @@ test('a stack that cannot be deleted keeps what it needs', async () => {
   expect(rehearsal.report()).toContain(`Left in the account: stack ${prod}, `);
 });
 
+test.each([
+  'An error occurred (ExpiredToken) when calling the DescribeStacks operation',
+  'Error loading SSO Token: Token for default does not exist',
+])('a stack of which AWS does not say whether it is gone keeps what it needs: %s', async (refusal) => {
+  fake.create(prod);
+  const before = [...fake.kept];
+  Object.assign(fake, { refused: 'cloudformation describe-stacks', refusal });
+  await expect(cleanUp()).rejects.toThrow(refusal);
+  expect(fake.kept).toEqual(before);
+});
+
 test('the clean-up waits for a stack that is changing, and needs no state of a run', async () => {
   fake.create(prod).status = 'UPDATE_IN_PROGRESS';
   fake.kept.push(...foreign);

@@ -59,8 +59,9 @@ export class FakeAccount {
   readonly kept: [kind: string, name: string][] = [];
   /** The kinds of things whose deletion fails. */
   readonly undeletable: string[] = [];
-  /** A command that AWS refuses. */
+  /** A command that fails, and how. */
   refused = '';
+  refusal = 'AccessDenied';
   /** The state of prod's key. Like all that had tags, it stays in AWS's list of them. */
   keyState: '' | 'Enabled' | 'PendingDeletion' = '';
   readonly #tags = new Set<string>();
@@ -141,14 +142,15 @@ export class FakeAccount {
 
   #stack(name: string): Stack {
     const stack = this.stacks.get(name);
-    if (stack === undefined) throw new Error(`Stack with id ${name} does not exist`);
+    if (stack === undefined)
+      throw new Error(`An error occurred (ValidationError): Stack with id ${name} does not exist`);
     return stack;
   }
 
   #command(program: string, folder: string, words: string[]): string | Promise<string> {
     const option = (name: string) => words[words.indexOf(`--${name}`) + 1] ?? '';
     const key = program === 'aws' ? words.slice(0, words[0]?.startsWith('--') ? 1 : 2).join(' ') : program;
-    if (key === this.refused) throw new Error('AccessDenied');
+    if (key === this.refused) throw new Error(this.refusal);
     if (program === 'npx') return words[1] === 'deploy' ? this.#deploy(folder, words) : this.#destroy(words);
     const handler = this.#handlers[key];
     if (handler === undefined) throw new Error(`The fake account does not know: ${program} ${words.join(' ')}`);
