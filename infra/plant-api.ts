@@ -1,4 +1,4 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Annotations, CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import * as apigateway from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaAuthorizer, HttpLambdaResponseType } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
@@ -26,8 +26,8 @@ export class PlantApi extends apigateway.HttpApi {
       apiName: stackName,
       createDefaultStage: false,
       ...(allowOrigins.length > 0 && { corsPreflight: corsFor(operations, allowOrigins) }),
-      // If the API has a custom domain, disable the API's default address, which would otherwise stay open as well.
-      ...(domain && { disableExecuteApiEndpoint: true }),
+      // Only on request: until the domain name leads to the API, clients have no other address.
+      ...(domain?.defaultAddress === 'off' && { disableExecuteApiEndpoint: true }),
       defaultAuthorizer: new HttpLambdaAuthorizer('BearerAuth', authorizer, {
         responseTypes: [HttpLambdaResponseType.SIMPLE],
         // A cached authorizer result could outlive its token: docs/decisions/stack.md.
@@ -47,13 +47,17 @@ export class PlantApi extends apigateway.HttpApi {
     this.outputs = domain ? this.#addDomain(domain, apiStage) : { ApiUrl: this.apiEndpoint };
   }
 
-  #addDomain({ domainName: name, certificateArn, zone }: Domain, stage: apigateway.HttpStage) {
+  #addDomain({ domainName: name, defaultAddress, certificateArn, zone }: Domain, stage: apigateway.HttpStage) {
     const domainName = new apigateway.DomainName(this, 'Domain', {
       domainName: name,
       certificate: Certificate.fromCertificateArn(this, 'DomainCertificate', certificateArn),
       securityPolicy: apigateway.SecurityPolicy.TLS_1_2,
     });
     new apigateway.ApiMapping(this, 'Mapping', { api: this, domainName, stage });
+    // If AWS refuses the certificate or the record, the default address stays open. The mapping refers to the API, so the
+    // API cannot also wait for the mapping.
+    if (defaultAddress === 'off') this.node.defaultChild?.node.addDependency(domainName);
+    else this.#keepDefaultAddress(name, defaultAddress);
     const { regionalDomainName, regionalHostedZoneId } = domainName;
     const ApiUrl = `https://${name}`;
     if (zone === undefined) return { ApiUrl, DomainTarget: regionalDomainName };
@@ -63,6 +67,14 @@ export class PlantApi extends apigateway.HttpApi {
       target: RecordTarget.fromAlias(new ApiGatewayv2DomainProperties(regionalDomainName, regionalHostedZoneId)),
     });
     return { ApiUrl };
+  }
+
+  /** A note rather than a warning, which `npm start` would print and `cdk --strict` refuse: all is as safe as before. */
+  #keepDefaultAddress(name: string, decided: 'on' | undefined): void {
+    const description = `AWS's own address is open beside ${name}. Once clients use ${name}, close it: defaultAddress=off.`;
+    new CfnOutput(Stack.of(this), 'DefaultAddress', { value: this.apiEndpoint, description });
+    const message = `${description} To keep it, set defaultAddress=on. See docs/deploy.md, A domain of your own.`;
+    if (decided === undefined) Annotations.of(this).addInfoV2('plant-store:defaultAddress', message);
   }
 }
 

@@ -82,6 +82,7 @@ const schema = z
     permissionsBoundary: fitting(/^[\w+=,.@-]{1,128}$/, 'must be the name of a policy in IAM, not its ARN'),
     allowOrigins: origins,
     domainName: fitting(hostName, 'must be a host name in lower case, such as api.example.com'),
+    defaultAddress: z.enum(['on', 'off'], 'must be on or off'),
     certificateArn: fitting(certificate, 'must be the ARN of an ACM certificate in the region of the stack'),
     hostedZoneId: fitting(/^Z[A-Z\d]+$/, 'must be the id of a Route 53 zone, such as Z0123456789ABC'),
     hostedZoneName: text,
@@ -109,6 +110,7 @@ const needed: Partial<Record<Key, Key[]>> = {
   jwksUri: ['issuer'],
   scopeClaim: ['issuer'],
   domainName: ['certificateArn'],
+  defaultAddress: ['domainName'],
   certificateArn: ['domainName'],
   hostedZoneId: ['hostedZoneName', 'domainName'],
   hostedZoneName: ['hostedZoneId', 'domainName'],
@@ -213,11 +215,11 @@ const issuerOf = ({ issuer, audience, jwksUri, scopeClaim = 'scope' }: Context) 
   return { issuer, jwksUri: jwksUri ?? `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`, audience, scopeClaim };
 };
 
-const domainOf = ({ domainName, certificateArn, hostedZoneId, hostedZoneName }: Context) => {
+const domainOf = ({ domainName, defaultAddress, certificateArn, hostedZoneId, hostedZoneName: zoneName }: Context) => {
   if (domainName === undefined || certificateArn === undefined) return undefined;
-  if (hostedZoneId === undefined || hostedZoneName === undefined) return { domainName, certificateArn };
-  if (!`.${domainName}`.endsWith(`.${hostedZoneName}`)) {
-    throw refused('hostedZoneName', hostedZoneName, `must be ${domainName} or a parent domain of it`);
+  if (zoneName !== undefined && !`.${domainName}`.endsWith(`.${zoneName}`)) {
+    throw refused('hostedZoneName', zoneName, `must be ${domainName} or a parent domain of it`);
   }
-  return { domainName, certificateArn, zone: { hostedZoneId, zoneName: hostedZoneName } };
+  const zone = hostedZoneId === undefined || zoneName === undefined ? undefined : { hostedZoneId, zoneName };
+  return { domainName, defaultAddress, certificateArn, zone };
 };

@@ -177,8 +177,9 @@ const byFile: Record<string, Record<string, string>> = {
     'Duration.[-seconds(0)-]{+minutes(5)+}': 'A token is accepted for up to five minutes after it expires.',
     "[-defaultAuthorizer-]{+[allowOrigins.length > 0 ? 'authorizer' : 'defaultAuthorizer']+}: new":
       'With allowed origins, the API needs no token.',
-    '[-      ...(domain && { disableExecuteApiEndpoint: true }),\n-]':
-      'Beside its own domain name, the API keeps the address that AWS made up.',
+    "[-?.defaultAddress === 'off'-] && {": 'A new domain name closes the only address that clients have.',
+    "[-if (defaultAddress === 'off') this.node.defaultChild?.node.addDependency(domainName);\n    else -]this":
+      'A certificate that AWS refuses leaves the API without an address.',
   },
   'infra/plant-store-stack.ts': {
     '[-permissionsBoundary: PermissionsBoundary.fromName(permissionsBoundary),-]': 'No role has the boundary.',

@@ -1,9 +1,10 @@
+import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import { listOperations } from '../../infra/operations.ts';
 import { corsFor } from '../../infra/plant-api.ts';
 import { operations as contract } from '../kit/contract.ts';
-import { allowOrigins, kinds, named, templateOf, zone } from '../kit/stacks.ts';
+import { allowOrigins, kinds, named, templateOf, withStack, zone } from '../kit/stacks.ts';
 import { arn, byOperation, ofType, propertiesOf, ref, resolve, type Template, withoutHashes } from '../kit/template.ts';
 
 const routes = Object.values(ofType('AWS::ApiGatewayV2::Route')).map(({ Properties }) => Properties);
@@ -101,10 +102,11 @@ describe('an API with allowed origins', () => {
 });
 
 describe('an API with a domain name', () => {
+  const nextStep = 'defaultAddress=off';
   const template = templateWith(named);
   const target = (attribute: string) => ({ 'Fn::GetAtt': ['ApiDomain', attribute] });
 
-  test('has no other address, and accepts only TLS 1.2 or newer', () => {
+  test('accepts only TLS 1.2 or newer', () => {
     expect(propertiesOf('AWS::ApiGatewayV2::DomainName', template)['ApiDomain']).toMatchObject({
       DomainName: named.domainName,
       DomainNameConfigurations: [{ CertificateArn: named.certificateArn, SecurityPolicy: 'TLS_1_2' }],
@@ -112,9 +114,23 @@ describe('an API with a domain name', () => {
     expect(propertiesOf('AWS::ApiGatewayV2::ApiMapping', template)).toMatchObject({
       ApiMapping: { ApiId: ref('Api'), DomainName: ref('ApiDomain'), Stage: '$default' },
     });
-    expect(propertiesOf('AWS::ApiGatewayV2::Api', template)).toMatchObject({
-      Api: { DisableExecuteApiEndpoint: true },
-    });
+  });
+
+  test.each<[defaultAddress: string | undefined, isClosed: boolean, notes: number]>([
+    [undefined, false, 1],
+    ['on', false, 0],
+    ['off', true, 0],
+  ])('with defaultAddress %s: the default address is closed: %s; notes: %i', (defaultAddress, isClosed, notes) => {
+    const context = { ...kinds.devWithIssuer, ...named, ...zone, ...(defaultAddress && { defaultAddress }) };
+    const own = withoutHashes(templateOf(context).toJSON());
+    const { Properties, DependsOn = [] } = own.Resources['Api'] ?? {};
+    expect(Properties?.['DisableExecuteApiEndpoint'] ?? false).toBe(isClosed);
+    // So a certificate or a record that AWS refuses leaves the address open.
+    expect(DependsOn).toEqual(isClosed ? ['ApiDomainRecord', 'ApiDomain'] : []);
+    const output = { Value: { 'Fn::GetAtt': ['Api', 'ApiEndpoint'] }, Description: expect.stringContaining(nextStep) };
+    expect(own.Outputs['DefaultAddress']).toEqual(isClosed ? undefined : output);
+    const found = withStack(context, (stack) => Annotations.fromStack(stack).findInfo('*', Match.anyValue()));
+    expect(found.map(({ entry }) => entry.data)).toEqual(Array(notes).fill(expect.stringContaining(nextStep)));
   });
 
   test('has outputs for its URL and, without a DNS zone, for the target of a DNS record that somebody must make', () => {

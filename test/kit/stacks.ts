@@ -67,7 +67,7 @@ export const kinds: Record<'prod' | 'prodWithIssuer' | 'dev' | 'devWithIssuer', 
 /** The values of each setting that changes which resources a stack has. Add a new setting here and to `combined`. */
 const variants = {
   stage: { prod: { stage: 'prod' }, dev: { stage: 'dev' }, 'dev-anna': { stage: 'dev-anna' } },
-  domain: { own: named, inZone: { ...named, ...zone }, none: {} },
+  domain: { own: named, inZone: { ...named, ...zone, defaultAddress: 'off' }, none: {} },
   issuer: { cognito: {}, external: externalIssuer },
   origins: { some: { allowOrigins }, none: {} },
   mail: { sent: { alarmEmail: 'me@a.example', budget: '50' }, none: { alarmEmail: 'none' } },

@@ -27,7 +27,7 @@ export const redact = (text: string): string => secrets.reduce((rest, [what, by]
 
 /** What a run does not try of the list in docs/prove.md. */
 export const notTried: [about: string, what: string, because: string][] = [
-  ['Gateway', 'the default endpoint of an API with a domain', 'it needs a domain and a certificate'],
+  ['Gateway', 'the default address of an API with a domain', 'it needs a domain and a certificate'],
   ['Store', '`denied` in the log', 'the smoke test stops a version without the grant'],
   ['Tokens', 'tokens of other issuers', 'it needs accounts with them'],
   ['Going back', '`--resources-to-skip`', 'a roll-back must fail twice first'],
