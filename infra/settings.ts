@@ -17,8 +17,8 @@ const fitting = (pattern: RegExp, error: string) => z.string().regex(pattern, er
 // `-c audience=$AUDIENCE` passes an empty string if the variable is not set. That must not mean "no audience".
 const text = fitting(/^\S(.*\S)?$/, 'must not be empty or have spaces around it');
 
-const url = (start: RegExp, error: string) =>
-  z.string().refine((value) => start.test(value) && /^[^\s?#@]+$/.test(value) && URL.canParse(value), error);
+const url = (pattern: RegExp, error: string) =>
+  z.string().refine((value) => pattern.test(value) && URL.canParse(value), error);
 
 // On the command line, each number is a string.
 const wholeNumber = 'must be a whole number from 1 to 999999999';
@@ -66,11 +66,11 @@ const schema = z
     ),
     // The issuer may have an http URL, because that URL is only compared with a token's `iss`.
     issuer: url(
-      /^(https:\/\/|http:\/\/127\.0\.0\.1[:/])/,
+      /^(https:\/\/|http:\/\/127\.0\.0\.1[:/])[^\s?#@]+$/,
       'must be an https:// URL, or an http:// URL on 127.0.0.1, without user, query or fragment',
     ),
     // Fetch keys by https only: over http, anyone on the network could replace the keys, and so decide who gets in.
-    jwksUri: url(/^https:\/\//, 'must be an https:// URL without user, query or fragment'),
+    jwksUri: url(/^https:\/\/[^\s?#@]+(\?[^\s#]*)?$/, 'must be an https:// URL without user or fragment'),
     audience: text,
     scopeClaim: fitting(/^[^\s,]+(,[^\s,]+)*$/, 'must be names of claims, separated by commas without spaces'),
     rateLimit: count,

@@ -18,6 +18,7 @@ const prod = { stage: 'prod', stageName: 'prod' };
 const issuer = 'https://a.example';
 const trusted = { issuer, audience: 'api' };
 const atHome = { issuer: 'http://127.0.0.1:9000/x', audience: 'api', scopeClaim: 'scp,roles' };
+const keysWithQuery = `${issuer}/keys?p=a@b&v=1?`;
 const mail = 'me@a.example';
 const owner = 'Équipe_a.b:c/d=e+f@example.com';
 const manyTags = Array.from({ length: 49 }, (_, index) => `tag${index}=x`).join();
@@ -72,7 +73,7 @@ describe('the settings', () => {
       { issuer: `${issuer}/`, audience: 'none' },
       { externalIssuer: { issuer: `${issuer}/`, audience: 'none', ...keysAt(`${issuer}/.well-known/jwks.json`) } },
     ],
-    [{ ...atHome, jwksUri: `${issuer}/keys` }, { externalIssuer: { ...atHome, jwksUri: `${issuer}/keys` } }],
+    [{ ...atHome, jwksUri: keysWithQuery }, { externalIssuer: { ...atHome, jwksUri: keysWithQuery } }],
   ])('are read from the CDK context %j', (context, differences) => {
     expect(read(context)).toEqual({ ...defaults, ...differences });
   });
@@ -118,7 +119,11 @@ describe('the settings', () => {
     ['issuer', [undefined], { jwksUri: `${issuer}/keys` }],
     ['issuer', [undefined], { scopeClaim: 'scp' }],
     ['audience', ['', 'api ', null, ['a', 'b'], undefined], trusted],
-    ['jwksUri', ['http://a.example/keys'], trusted],
+    [
+      'jwksUri',
+      ['http://a.example/keys', 'https://me:x@a.example/keys?p=x', `${issuer}/keys?p=x#x`, `${issuer}/keys?p= x`],
+      trusted,
+    ],
     ['jwksUri', [undefined], { ...trusted, issuer: 'http://127.0.0.1:9000' }],
     ['scopeClaim', ['', 'scp,', 'scp,,roles', 'scp, roles', 'scp roles', 'scp\n', ['scp']], trusted],
   ])('refuse a wrong %s with an error that names the key and the value: %j', (key, values, others = {}) => {

@@ -14,12 +14,10 @@ export default async ({ provide }: TestProject) => {
   const folder = path.join(temporary, 'stack');
   // Retry, because a service that is about to be killed may still write.
   const remove = () => rm(temporary, { recursive: true, maxRetries: 5 });
-  const issuer = 'https://issuer.example';
   try {
     const stack = import('../../tools/start/stack.ts');
-    const [{ makeApp }, { featureFlags }] = await Promise.all([stack, import('./stacks.ts'), prebuildBundles()]);
-    const trusted = { issuer, jwksUri: `${issuer}/keys`, audience: 'urn:plant-store' };
-    const context = { ...featureFlags, stage: 'prod', alarmEmail: 'none', ...trusted };
+    const [{ makeApp }, { featureFlags, kinds }] = await Promise.all([stack, import('./stacks.ts'), prebuildBundles()]);
+    const context = { ...featureFlags, ...kinds.prodWithIssuer };
     const { template } = makeApp(folder, context).synth().getStackByName('PlantStore');
     // The bundles are CommonJS. Without this file, a package.json in a parent folder could declare them ES modules.
     await writeFile(path.join(folder, 'package.json'), '{"type":"commonjs"}');

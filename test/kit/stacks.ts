@@ -39,7 +39,7 @@ export const templateOf = (context: Record<string, string>): Template =>
 export const externalIssuer = {
   issuer: 'https://issuer.example',
   audience: 'urn:plant-store',
-  jwksUri: 'https://issuer.example/keys',
+  jwksUri: 'https://issuer.example/keys?appid=a1',
 };
 
 /**

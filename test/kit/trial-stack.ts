@@ -249,7 +249,7 @@ export const startTrialIssuer = async () => {
   const issuer = `https://127.0.0.1:${port}`;
   return {
     issuer,
-    jwksUri: `${issuer}/jwks`,
+    jwksUri: `${issuer}/jwks?appid=a1`,
     certificate,
     key,
     /** The path of every request that the issuer received. */

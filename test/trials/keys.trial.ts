@@ -37,7 +37,7 @@ test.each<[what: string, failing: Failing]>([
   [
     'redirects',
     answering(({ url }, response) =>
-      response.writeHead(url === '/jwks' ? 302 : 200, { location: '/moved' }).end(keySet()),
+      response.writeHead(url !== '/moved' ? 302 : 200, { location: '/moved' }).end(keySet()),
     ),
   ],
 ])('if an issuer %s, a valid token gets a 500, and is accepted once the issuer shows its keys', async (_, failing) => {

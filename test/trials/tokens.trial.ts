@@ -45,7 +45,7 @@ test.each(validTokens)('the authorizer accepts a valid token with %s', async (_,
 
 test('the authorizer follows no URL in these tokens', async () => {
   expect(connections, 'connections to the decoy').toBe(0);
-  expect(new Set(stack.issuer.requests)).toEqual(new Set(['/jwks']));
+  expect(new Set(stack.issuer.requests)).toEqual(new Set(['/jwks?appid=a1']));
   // Unless the decoy counts this request, the count of 0 above proves nothing.
   await expect(fetch(from.foreignUrl)).rejects.toThrow();
   expect(connections, 'connections to the decoy').toBe(1);
