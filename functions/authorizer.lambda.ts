@@ -26,11 +26,12 @@ export const handler = async (event: APIGatewayRequestAuthorizerEventV2): Promis
     console.info({ outcome: 'refused', reason: verdict.refused, gatewayRequestId });
     return { isAuthorized: false };
   }
-  const { sub = '', client_id, azp } = verdict.claims;
+  const { claims, clientId, scopes: granted } = verdict;
   console.info({ outcome: 'allowed', gatewayRequestId });
   return {
     isAuthorized: true,
-    context: { sub, clientId: text(client_id) || text(azp), scope: verdict.scopes.join(' ') },
+    // The context may contain only strings.
+    context: { sub: claims.sub ?? '', clientId, scope: granted.join(' ') },
   };
 };
 
@@ -40,6 +41,3 @@ const verdictOn = async ({ routeKey, headers }: APIGatewayRequestAuthorizerEvent
   if ('refused' in bearer) return bearer;
   return verifyToken(bearer.token, { ...rules, requiredScopes: scopes[routeKey] ?? [] }, keys);
 };
-
-/** The authorizer's context may contain only strings. */
-const text = (claim: unknown): string => (typeof claim === 'string' ? claim : '');

@@ -16,8 +16,8 @@ const algorithmOf = ({ kty, crv, alg }: Jwk): Algorithm | undefined => {
   return algorithms.find((each) => isOfKind[each] && (alg ?? each) === each);
 };
 
-/** `publicKey` is the parsed `jwk`, kept because parsing takes as long as verifying. */
-export type IssuerKey = { kid: string; algorithm: Algorithm; jwk: Jwk; publicKey: KeyObject };
+/** `publicKey` is the parsed JWK, kept because parsing takes as long as verifying. */
+export type IssuerKey = { kid: string; algorithm: Algorithm; publicKey: KeyObject };
 
 /** Milliseconds until keys are fetched again. If the issuer responds, a withdrawn key works for at most this long. */
 export const freshFor = 5 * 60_000;
@@ -117,7 +117,7 @@ const usableKey = (jwk: Jwk): IssuerKey | undefined => {
     const { modulusLength = minModulusLength, publicExponent = minPublicExponent } =
       publicKey.asymmetricKeyDetails ?? {};
     if (modulusLength < minModulusLength || publicExponent < minPublicExponent) return undefined;
-    return { kid: jwk.kid, algorithm, jwk, publicKey };
+    return { kid: jwk.kid, algorithm, publicKey };
   } catch {
     return undefined;
   }

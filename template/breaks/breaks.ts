@@ -73,11 +73,12 @@ const byFile: Record<string, Record<string, string>> = {
     '[-age >= 0 && -]': 'After the clock steps back, keys are not fetched for as long.',
   },
   'functions/auth/unverified-token.ts': {
-    'payload.exp [-<=-]{+<+} now': 'A token is still accepted at the moment when it expires.',
+    'exp [-<=-]{+<+} Date.now()': 'A token is still accepted at the moment when it expires.',
+    '[- || more.length > 0-]': 'A token may have a part that nobody has signed.',
   },
   'functions/auth/verify-token.ts': {
-    "!('refused' in verdict[- && verdict.refused === 'signature'-])":
-      'If two keys share a kid, the log has the reason for the wrong key.',
+    "[-  if (isExpired(claims)) return { refused: 'expired' };\n-]":
+      'A token that expires while keys are fetched is accepted.',
     'scopes.[-includes(scope)-]{+some((each) => each.startsWith(scope))+}':
       'A scope that only begins with the required scope is accepted.',
     'requiredScopes.[-every-]{+some+}(': 'One of several required scopes is enough.',

@@ -77,9 +77,13 @@ describe('the authorizer', () => {
 
   test.each<[change: Record<string, unknown>, context: object]>([
     [{ client_id: undefined, azp: 'app' }, { clientId: 'app' }],
+    [{ client_id: undefined, cid: 'okta' }, { clientId: 'okta' }],
+    [{ client_id: undefined, appid: 'entra' }, { clientId: 'entra' }],
     // RFC 9068 section 2.2 names the client in `client_id`. `azp` is from OpenID Connect and may name another party.
     [{ client_id: 'client', azp: 'app' }, { clientId: 'client' }],
-    [{ client_id: ['x'], azp: 7 }, { clientId: '' }],
+    [{ client_id: undefined, appid: 'entra', cid: 'okta', azp: 'app' }, { clientId: 'app' }],
+    [{ client_id: undefined, appid: 'entra', cid: 'okta' }, { clientId: 'okta' }],
+    [{ client_id: ['x'], azp: 7, cid: null }, { clientId: '' }],
     [
       { sub: undefined, client_id: '' },
       { sub: '', clientId: '' },

@@ -227,7 +227,9 @@ export const forgedTokens: readonly Forgery[] = [
   ...each('scope', 'the scope', otherScopes, (other) => withClaims({ scope: other })),
   ['scope', 'the scope in claims with other names', withClaims({ scope: undefined, scp: scope, scopes: [scope] })],
   ['scope', 'the scope in __proto__', withPayload((payload) => payload.replace('"scope":', '"__proto__":'))],
-  ...each('malformed', 'the scope', [[scope], { [scope]: true }, null], (other) => withClaims({ scope: other })),
+  ...each('scope', 'the scope', [[[scope]], [scope, 7], { [scope]: true }, null], (other) =>
+    withClaims({ scope: other }),
+  ),
   ...each('malformed', 'the sub', [7, null], (sub) => withClaims({ sub })),
 ];
 
@@ -238,6 +240,9 @@ export const validTokens: readonly [what: string, make: MakeToken][] = [
   ['an ES256 signature by a key without alg', signedBy('bareEs256')],
   ['several audiences and scopes', withClaims({ aud: ['urn:other', audience], scope: `x  ${scope} y` })],
   ['no iat, sub or client_id', withClaims({ iat: undefined, sub: undefined, client_id: undefined })],
+  ['a list of scopes', withClaims({ scope: ['plants/read', scope] })],
+  ['a jti that is a number', withClaims({ jti: 7 })],
+  ['times with fractions', withClaims({ iat: inSeconds(0) - 0.5, nbf: inSeconds(0) - 0.5, exp: inSeconds(60) + 0.5 })],
   ['unknown claims', withClaims({ groups: ['a', { b: [null] }], name: 'naïve 🌱', ['constructor']: 'x' })],
   ['a payload with white space', withPayload((payload) => `\n${JSON.stringify(JSON.parse(payload), null, 2)}\n`)],
   ['a header in another order and spelling', withHeaderText('{ "kid": "\\u0065s", "x": {}, "alg": "ES256" }')],

@@ -16,6 +16,11 @@ const issuers: Record<string, { settings: Settings; typ?: string; claims: object
     settings: { audience: 'api://default', scope: 'plants.create', scopeClaim: 'scp' },
     claims: { ver: 1, aud: 'api://default', cid: 'client', scp: ['plants.read', 'plants.create'], sub: 'client' },
   },
+  'Entra ID, version 1': {
+    settings: { audience: 'api://plants', scope: 'Plants.Create', scopeClaim: 'scp,roles' },
+    typ: 'JWT',
+    claims: { aud: 'api://plants', appid: 'app', appidacr: '1', oid: 'o', sub: 's', ver: '1.0' },
+  },
   'Entra ID': {
     settings: { audience: 'api-id', scope: 'Plants.Create', scopeClaim: 'scp,roles' },
     typ: 'JWT',
@@ -36,6 +41,22 @@ const issuers: Record<string, { settings: Settings; typ?: string; claims: object
     typ: 'at+jwt',
     claims: { aud: 'plants', client_id: 'client', scope: ['plants.read', 'plants.create'] },
   },
+  UAA: {
+    settings: { audience: 'plants', scope: 'plants.create' },
+    typ: 'JWT',
+    claims: {
+      aud: ['plants', 'client'],
+      sub: 'client',
+      azp: 'client',
+      cid: 'client',
+      client_id: 'client',
+      scope: ['plants.create'],
+    },
+  },
+  'Spring Authorization Server': {
+    settings: { audience: 'client', scope: 'plants.create' },
+    claims: { aud: 'client', sub: 'client', scope: ['plants.create'] },
+  },
 };
 
 const key = await makeKey('RS256', 'issuer-key');
@@ -52,6 +73,7 @@ test.each<[string, issuer: string, what: string, change: object, settings?: Part
   ['accepted', 'Okta', 'an access token', {}],
   ['audience', 'Okta', 'an ID token', idTokenOfOkta],
   ['scope', 'Okta', 'an ID token, with audience=none', idTokenOfOkta, { audience: null }],
+  ['accepted', 'Entra ID, version 1', 'a token for an application', { roles: ['Plants.Create'] }],
   ['accepted', 'Entra ID', 'a token for a user', { scp: 'Plants.Read Plants.Create' }],
   ['accepted', 'Entra ID', 'a token for an application', { roles: ['Plants.Create'] }],
   ['audience', 'Entra ID', 'an ID token', { ...idTokenOfEntra, aud: 'app', roles: ['Plants.Create'] }],
@@ -64,7 +86,9 @@ test.each<[string, issuer: string, what: string, change: object, settings?: Part
   ['accepted', 'Keycloak', 'an access token', {}],
   ['audience', 'Keycloak', 'a token without an audience mapper', { aud: 'account' }],
   ['accepted', 'Duende', 'an access token with all scopes in one string', { scope: 'plants.read plants.create' }],
-  ['malformed', 'Duende', 'an access token with its default settings', {}],
+  ['accepted', 'Duende', 'an access token with its default settings', {}],
+  ['accepted', 'UAA', 'an access token', {}],
+  ['accepted', 'Spring Authorization Server', 'an access token', {}],
 ])('%s: %s, %s', async (expected, name, _, change, changedSettings) => {
   const { settings, claims, typ } = issuers[name] ?? {};
   const { audience = null, scope = '', scopeClaim = 'scope' } = { ...settings, ...changedSettings };

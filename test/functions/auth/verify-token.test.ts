@@ -43,7 +43,8 @@ test.each<[what: string, change: Change, header?: Change]>([
   ['one audience in a list', { aud: ['urn:other', audience] }],
   ['an iat and nbf a minute ahead', { iat: now + 60, nbf: now + 60 }],
   ['no iat', { iat: undefined }],
-  ['an exp in half a second', { exp: now + 0.5 }],
+  ['times with fractions', { iat: now - 0.5, nbf: now - 0.5, exp: now + 0.5 }],
+  ['a jti that is a number, as other claims that decide nothing may be', { jti: 7 }],
 ])('verifyToken accepts a token with %s', async (_, change, header) => {
   expect(await verify(await sign(es, claims(change), header))).toEqual(accepted);
 });
@@ -67,7 +68,7 @@ describe('verifyToken refuses, before it looks up a key,', () => {
     ['not yet valid', {}, { iat: now + 61 }],
     ['not an access token', {}, { token_use: 'id' }],
     ['not an access token', {}, { token_use: null }],
-    ['malformed', {}, { scope: [scope] }],
+    ['malformed', {}, { sub: 7 }],
   ])('a token, with the reason "%s": %j %j', async (refused, header, change) => {
     const token = assemble({ alg: 'ES256', kid: 'es', typ: 'at+jwt', ...header }, claims(change));
     expect(await verdictOn(token)).toEqual({ refused });
@@ -77,6 +78,7 @@ describe('verifyToken refuses, before it looks up a key,', () => {
   test.each<[what: string, index: number, change: (part: string) => string]>([
     ['padding', 0, (part) => `${part}=`],
     ['unused bits', 2, () => 'AB'],
+    ['a fourth part', 2, (part) => `${part}.${part}`],
     ['a header that is not UTF-8', 0, () => latin1('{"alg":"ES256","kid":"\xff"}')],
     ['a payload that is not UTF-8', 1, () => latin1('{"sub":"\xff"}')],
     ['a payload that is not JSON', 1, () => latin1('x')],
@@ -113,7 +115,11 @@ describe('the required scope', () => {
 
   test.each<[claimed: object, scopeClaims: string[]]>([
     [{ scope: `${read} ${scope}` }, ['scope']],
+    [{ scope: [read, scope] }, ['scope']],
     [{ scp: [read, scope] }, ['scp']],
+    [{ scope: null, scp: scope }, ['scp']],
+    [{ scope: [read], scp: scope }, ['scp']],
+    [{ scope: { read: true }, scp: scope }, ['scope', 'scp']],
     [{ scp: 7, roles: [scope] }, ['scp', 'roles']],
     [{ roles: [scope] }, ['scp', 'roles']],
   ])('is found in %j if the settings name the claims %j', async (claimed, scopeClaims) => {
@@ -130,8 +136,9 @@ describe('the required scope', () => {
     [`${read} ${scope}`],
     [[scope]],
     [scope, 7],
-  ])('is not found in a claim with the value %j', async (scp) => {
-    expect(await verifyClaims({ scp }, ['scp'])).toEqual({ refused: 'scope' });
+  ])('is not found in a claim with the value %j', async (value) => {
+    for (const name of ['scope', 'scp'])
+      expect(await verifyClaims({ [name]: value }, [name])).toEqual({ refused: 'scope' });
   });
 
   test('is returned once, with all other scopes in the configured claims', async () => {
