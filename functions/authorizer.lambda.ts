@@ -9,10 +9,13 @@ type AuthorizerResult = APIGatewaySimpleAuthorizerResult & { context?: Record<st
 
 const keys = issuerKeys(fromEnvironment('JWKS_URI'));
 const audience = fromEnvironment('AUDIENCE');
+const clientIds = fromEnvironment('CLIENT_IDS');
 const rules = {
   issuer: fromEnvironment('ISSUER'),
   // AUDIENCE is `none` if the stack creates its issuer, or with the setting `audience=none`.
   audience: audience === 'none' ? null : audience,
+  // CLIENT_IDS is `any` with the setting `clientIds=any`, or without that setting if `audience` is checked.
+  clientIds: clientIds === 'any' ? null : clientIds.split(','),
   scopeClaims: fromEnvironment('SCOPE_CLAIM').split(','),
 };
 

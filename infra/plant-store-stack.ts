@@ -31,14 +31,20 @@ export class PlantStoreStack extends Stack {
 
     const tables = listTables().map((each) => ({ ...each, table: new each.Table(this, each.id, settings) }));
 
-    const addPool = () => new TokenIssuer(this, 'TokenIssuer', scopes, stage);
+    const addPool = () => new TokenIssuer(this, 'TokenIssuer', scopes, settings);
     const trusted = externalIssuer ?? addPool();
-    const { issuer, jwksUri, audience, scopeClaim } = trusted;
+    const { issuer, jwksUri, audience, clientIds, scopeClaim } = trusted;
     // In `prod`, keep the pool while another issuer is trusted: docs/decisions/stack.md.
     if (externalIssuer && stage === 'prod' && resourceOf(scopes) !== undefined) addPool();
     const authorizer = new ServiceFunction(this, 'Authorizer', {
       entry: 'authorizer.lambda.ts',
-      environment: { ISSUER: issuer, JWKS_URI: jwksUri, AUDIENCE: audience, SCOPE_CLAIM: scopeClaim },
+      environment: {
+        ISSUER: issuer,
+        JWKS_URI: jwksUri,
+        AUDIENCE: audience,
+        CLIENT_IDS: clientIds,
+        SCOPE_CLAIM: scopeClaim,
+      },
       // API Gateway waits 10 s for an authorizer, and fetching the issuer's keys takes at most 3 s of that time.
       timeout: Duration.seconds(9),
       stage,

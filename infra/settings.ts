@@ -20,6 +20,8 @@ const text = fitting(/^\S(.*\S)?$/, 'must not be empty or have spaces around it'
 const url = (pattern: RegExp, error: string) =>
   z.string().refine((value) => pattern.test(value) && URL.canParse(value), error);
 
+const listOf = (what: string) => fitting(/^[^\s,]+(,[^\s,]+)*$/, `must be ${what}, separated by commas without spaces`);
+
 // On the command line, each number is a string.
 const wholeNumber = 'must be a whole number from 1 to 999999999';
 const count = z
@@ -72,7 +74,8 @@ const schema = z
     // Fetch keys by https only: over http, anyone on the network could replace the keys, and so decide who gets in.
     jwksUri: url(/^https:\/\/[^\s?#@]+(\?[^\s#]*)?$/, 'must be an https:// URL without user or fragment'),
     audience: text,
-    scopeClaim: fitting(/^[^\s,]+(,[^\s,]+)*$/, 'must be names of claims, separated by commas without spaces'),
+    clientIds: listOf('ids of clients'),
+    scopeClaim: listOf('names of claims'),
     rateLimit: count,
     burstLimit: count,
     alarmEmail: fitting(/^(none|[^\s@,;]+@[^\s@,;]+)$/, 'must be one email address, or none if nobody wants mail'),
@@ -187,6 +190,8 @@ export const readSettings = (node: Node) => {
     stageName,
     /** If undefined, the stack creates a Cognito user pool as the issuer. */
     externalIssuer: issuerOf(context),
+    /** More clients of that pool that may call the API, separated by commas. */
+    clientIds: context.clientIds,
     throttle: { rateLimit, burstLimit },
     allowOrigins,
     domain: domainOf(context),
@@ -206,13 +211,28 @@ export const maxWriteUnits = ({ rateLimit, burstLimit }: Settings['throttle']): 
   // An item of 400 KB takes 400. The maximum must be below the table's quota of 40,000.
   Math.min(Math.max(rateLimit + burstLimit, 400), 39_999);
 
-/** An `audience` of `none` turns the check of `aud` off, so the issuer's tokens for other APIs pass. */
-const issuerOf = ({ issuer, audience, jwksUri, scopeClaim = 'scope' }: Context) => {
-  if (issuer === undefined || audience === undefined) return undefined;
+/** An `audience` of `none` turns the check of `aud` off, `clientIds` of `any` that of the client. */
+const issuerOf = ({ issuer, audience, jwksUri, clientIds, scopeClaim = 'scope' }: Context) => {
+  if (issuer === undefined || audience === undefined) {
+    if (clientIds === 'any') throw refused('clientIds', clientIds, 'must be ids of clients, or set with issuer');
+    return undefined;
+  }
+  // Without both checks, the issuer's tokens for its other APIs would be accepted (RFC 8725 section 3.9).
+  if (audience === 'none' && clientIds === undefined) {
+    const ids = 'to the ids of the clients that may call the API, separated by commas';
+    const message = `must be set if audience is none: ${ids}, or any if the issuer's tokens for every API and client may`;
+    throw refused('clientIds', clientIds, message);
+  }
   if (jwksUri === undefined && !issuer.startsWith('https:')) {
     throw refused('jwksUri', jwksUri, 'must be set to an https:// URL, because the issuer has none');
   }
-  return { issuer, jwksUri: jwksUri ?? `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`, audience, scopeClaim };
+  return {
+    issuer,
+    jwksUri: jwksUri ?? `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`,
+    audience,
+    clientIds: clientIds ?? 'any',
+    scopeClaim,
+  };
 };
 
 const domainOf = ({ domainName, defaultAddress, certificateArn, hostedZoneId, hostedZoneName: zoneName }: Context) => {

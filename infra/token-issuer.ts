@@ -2,21 +2,23 @@ import { Aws, Duration, Fn, RemovalPolicy } from 'aws-cdk-lib';
 import { Mfa, OAuthScope, ResourceServerScope, UserPool } from 'aws-cdk-lib/aws-cognito';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
-import type { Stage, TrustedIssuer } from './settings.ts';
+import type { Settings, TrustedIssuer } from './settings.ts';
 import { ConfigurationError } from './settings.ts';
 
 /** A Cognito user pool without users. Its one machine client gets tokens with the client_credentials grant. */
 export class TokenIssuer extends Construct implements TrustedIssuer {
   readonly issuer: string;
   readonly jwksUri: string;
-  /** Cognito's access tokens have no `aud`, so the authorizer must not check it. */
+  /** Cognito's access tokens have no `aud`, so the authorizer checks their client instead. */
   readonly audience = 'none';
+  readonly clientIds: string;
   readonly scopeClaim = 'scope';
   readonly outputs: { TokenUrl: string; ClientId: string; UserPoolId: string };
 
   /** @throws ConfigurationError if a Cognito resource server cannot have these scopes */
-  constructor(parent: Construct, id: string, scopes: string[], stage: Stage) {
+  constructor(parent: Construct, id: string, scopes: string[], settings: Pick<Settings, 'stage' | 'clientIds'>) {
     super(parent, id);
+    const { stage, clientIds } = settings;
     const identifier = resourceOf(scopes);
     if (identifier === undefined) {
       const needed = 'Cognito needs scopes of the form RESOURCE/PERMISSION with one RESOURCE';
@@ -64,6 +66,7 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
     }
     this.issuer = pool.userPoolProviderUrl;
     this.jwksUri = `${this.issuer}/.well-known/jwks.json`;
+    this.clientIds = [client.userPoolClientId, ...(clientIds === undefined ? [] : [clientIds])].join(',');
     const TokenUrl = `${domain.baseUrl()}/oauth2/token`;
     this.outputs = { TokenUrl, ClientId: client.userPoolClientId, UserPoolId: pool.userPoolId };
   }

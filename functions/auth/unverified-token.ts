@@ -20,6 +20,7 @@ export type Refusal =
   | 'unknown key'
   | 'signature'
   | 'audience'
+  | 'client'
   | 'scope'
   | 'not an access token';
 

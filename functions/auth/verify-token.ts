@@ -6,6 +6,8 @@ export type TokenRules = {
   issuer: string;
   /** The expected `aud`. Null skips the check, for issuers such as Cognito, whose tokens have no `aud`. */
   audience: string | null;
+  /** The ids of the clients that may call the API. Null skips the check. */
+  clientIds: readonly string[] | null;
   requiredScopes: readonly string[];
   /** The names of the claims that can contain scopes. The names differ from issuer to issuer. */
   scopeClaims: readonly string[];
@@ -41,11 +43,12 @@ const isSignedBy = ({ publicKey: key }: IssuerKey, { signedBytes, signature }: U
   verify('sha256', signedBytes, { key, dsaEncoding: 'ieee-p1363' }, signature);
 
 const verdictOn = (claims: Claims, rules: TokenRules): Verdict => {
-  const { audience, requiredScopes, scopeClaims } = rules;
+  const { audience, clientIds, requiredScopes, scopeClaims } = rules;
   // Fetching the issuer's keys may have taken seconds.
   if (isExpired(claims)) return { refused: 'expired' };
   if (audience !== null && ![claims.aud].flat().includes(audience)) return { refused: 'audience' };
   const clients = clientClaims.map((name) => claims[name]).filter((claim) => claim !== undefined);
+  if (clientIds !== null && !areListed(clients, clientIds)) return { refused: 'client' };
   const scopes = grantedScopes(claims, scopeClaims);
   if (!requiredScopes.every((scope) => scopes.includes(scope))) return { refused: 'scope' };
   return { claims, clientId: clients.filter((each) => typeof each === 'string').find(Boolean) ?? '', scopes };
@@ -53,6 +56,10 @@ const verdictOn = (claims: Claims, rules: TokenRules): Verdict => {
 
 /** The claims that can name the client: of RFC 9068, OpenID Connect, Okta, and version 1 of Entra ID's tokens. */
 const clientClaims = ['client_id', 'azp', 'cid', 'appid'];
+
+/** If the claims of a token name several clients, no rule says which one counts. So each must be on the list. */
+const areListed = (clients: unknown[], clientIds: readonly unknown[]): boolean =>
+  clients.length > 0 && clients.every((each) => clientIds.includes(each));
 
 const grantedScopes = (claims: Claims, names: readonly string[]): string[] => {
   const scopes = names.flatMap((name) => {

@@ -44,7 +44,8 @@ export const asOurs = ', bundled as ours';
 export const makeBundles = (folder: string): { own: Bundle[]; others: Bundle[] } => {
   const service = path.join(folder, 'service');
   mkdirSync(service);
-  const context = { stage: 'prod', alarmEmail: 'none', issuer: 'https://issuer.example', audience: 'none' };
+  const trusted = { issuer: 'https://issuer.example', audience: 'urn:plant-store' };
+  const context = { stage: 'prod', alarmEmail: 'none', ...trusted };
   const app = makeApp(service, { ...readCdkJson(), ...context });
   // A function's logical id is the capitalized name of its operation, followed by a hash.
   const nameOf = (id: string): string => id.charAt(0).toLowerCase() + id.slice(1).replace(/[\dA-F]{8}$/, '');

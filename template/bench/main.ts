@@ -106,6 +106,7 @@ const environment = {
   ISSUER: url,
   JWKS_URI: `${url}/jwks`,
   AUDIENCE: audience,
+  CLIENT_IDS: 'client-1',
   SCOPE_CLAIM: 'scope',
 };
 const requestWith = async (key: SigningKey): Promise<string> =>

@@ -40,6 +40,7 @@ const byFile: Record<string, Record<string, string>> = {
   },
   'functions/authorizer.lambda.ts': {
     "audience{+.toLowerCase()+} === 'none' ?": 'The audience "None" turns the audience check off.',
+    "clientIds[- === 'any'-]{+.includes('any')+} ?": 'A client named "company" turns the check of the client off.',
     "[-if (!Object.hasOwn(scopes, routeKey)) return { refused: 'unknown route' };-]":
       'A route without scopes is open to every valid token.',
     "throw [-Object.assign(error, { gatewayRequestId, bundle: process.env['BUNDLE_SHA256'] })-]{+error+};":
@@ -79,6 +80,8 @@ const byFile: Record<string, Record<string, string>> = {
   'functions/auth/verify-token.ts': {
     "[-  if (isExpired(claims)) return { refused: 'expired' };\n-]":
       'A token that expires while keys are fetched is accepted.',
+    'clients.[-every-]{+some+}(': 'A token for another client gets in if one of its claims names ours.',
+    '[-clients.length > 0 && -]clients.every': 'A token that names no client passes the check of the client.',
     'scopes.[-includes(scope)-]{+some((each) => each.startsWith(scope))+}':
       'A scope that only begins with the required scope is accepted.',
     'requiredScopes.[-every-]{+some+}(': 'One of several required scopes is enough.',
@@ -217,9 +220,13 @@ const byFile: Record<string, Record<string, string>> = {
     'https:\\/\\/[-[^*]-]{+.+}+': 'A setting opens the API to the pages of every origin.',
     "stageName[-.startsWith('prod')-]{+ === 'prod'+}": 'A copy of prod loses its data with its stack.',
     "stage [-===-]{+!==+} 'prod' && alarmEmail": 'A deployment of prod ends the mail of alarms.',
+    "audience === 'none' && [-clientIds === undefined-]{+false+}":
+      'Tokens that the issuer made for other APIs get in, although nobody has said so.',
     "[-=== 'on'-]{+!== 'off'+}": 'Without a setting, X-Ray traces requests for ten dollars a million.',
   },
   'infra/token-issuer.ts': {
+    "[-[client.userPoolClientId, ...(clientIds === undefined ? [] : [clientIds])].join(',')-]{+clientIds ?? 'any'+}":
+      'Tokens for every client of the user pool get in.',
     'sms: [-false-]{+true+}': 'A second factor may be a text message.',
     'RemovalPolicy.[-RETAIN-]{+DESTROY+} :': 'A deployment can delete the ids and secrets of all clients.',
   },

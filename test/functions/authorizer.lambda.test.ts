@@ -31,6 +31,7 @@ const load = async (environment: Record<string, string | undefined> = {}) => {
     ISSUER: issuer.issuer,
     JWKS_URI: issuer.jwksUri,
     AUDIENCE: issuer.audience,
+    CLIENT_IDS: 'any',
     SCOPE_CLAIM: 'scope',
     ...environment,
   };
@@ -139,6 +140,18 @@ describe('the authorizer', () => {
     expect(await responseTo({ aud }, { AUDIENCE: setting })).toMatchObject({ isAuthorized });
   });
 
+  test.each<[setting: string, isAuthorized: boolean]>([
+    ['any', true],
+    ['client-1', true],
+    ['other,client-1', true],
+    ['other', false],
+    // Only `any` itself turns the check off.
+    ['Any', false],
+    ['other,any', false],
+  ])('with CLIENT_IDS=%s, accepts a token for client-1: %j', async (setting, isAuthorized) => {
+    expect(await responseTo({}, { CLIENT_IDS: setting })).toMatchObject({ isAuthorized });
+  });
+
   test("throws instead of refusing the token if the issuer's keys cannot be fetched", async () => {
     const handler = await load({ JWKS_URI: `${issuer.issuer}/nothing-here`, BUNDLE_SHA256: 'hash' });
     const message = expect.stringContaining('cannot be fetched');
@@ -148,7 +161,10 @@ describe('the authorizer', () => {
     await expect(handler(authorizerEvent(`Bearer ${token}`))).rejects.toMatchObject(logged);
   });
 
-  test.each(['ISSUER', 'JWKS_URI', 'AUDIENCE', 'SCOPE_CLAIM'])('starts only if %s is not empty', async (name) => {
-    for (const value of [undefined, '']) await expect(load({ [name]: value })).rejects.toThrow(name);
-  });
+  test.each(['ISSUER', 'JWKS_URI', 'AUDIENCE', 'CLIENT_IDS', 'SCOPE_CLAIM'])(
+    'starts only if %s is not empty',
+    async (name) => {
+      for (const value of [undefined, '']) await expect(load({ [name]: value })).rejects.toThrow(name);
+    },
+  );
 });

@@ -17,13 +17,13 @@ const defaults = read({});
 const prod = { stage: 'prod', stageName: 'prod' };
 const issuer = 'https://a.example';
 const trusted = { issuer, audience: 'api' };
-const atHome = { issuer: 'http://127.0.0.1:9000/x', audience: 'api', scopeClaim: 'scp,roles' };
+const atHome = { issuer: 'http://127.0.0.1:9000/x', audience: 'api', clientIds: 'a', scopeClaim: 'scp,roles' };
 const keysWithQuery = `${issuer}/keys?p=a@b&v=1?`;
 const mail = 'me@a.example';
 const owner = 'Équipe_a.b:c/d=e+f@example.com';
 const manyTags = Array.from({ length: 49 }, (_, index) => `tag${index}=x`).join();
 const inZone = (zoneName: string) => ({ ...named, zone: { hostedZoneId: zone.hostedZoneId, zoneName } });
-const keysAt = (jwksUri: string) => ({ jwksUri, scopeClaim: 'scope' });
+const keysAt = (jwksUri: string) => ({ jwksUri, clientIds: 'any', scopeClaim: 'scope' });
 
 describe('the settings', () => {
   test('have defaults', () => {
@@ -70,10 +70,17 @@ describe('the settings', () => {
     [{ ...named, ...zone, hostedZoneName: named.domainName }, { domain: inZone(named.domainName) }],
     [trusted, { externalIssuer: { ...trusted, ...keysAt(`${issuer}/.well-known/jwks.json`) } }],
     [
-      { issuer: `${issuer}/`, audience: 'none' },
-      { externalIssuer: { issuer: `${issuer}/`, audience: 'none', ...keysAt(`${issuer}/.well-known/jwks.json`) } },
+      { issuer: `${issuer}/`, audience: 'none', clientIds: 'any' },
+      {
+        clientIds: 'any',
+        externalIssuer: { issuer: `${issuer}/`, audience: 'none', ...keysAt(`${issuer}/.well-known/jwks.json`) },
+      },
     ],
-    [{ ...atHome, jwksUri: keysWithQuery }, { externalIssuer: { ...atHome, jwksUri: keysWithQuery } }],
+    [
+      { ...atHome, jwksUri: keysWithQuery },
+      { clientIds: 'a', externalIssuer: { ...atHome, jwksUri: keysWithQuery } },
+    ],
+    [{ clientIds: 'a,b' }, { clientIds: 'a,b' }],
   ])('are read from the CDK context %j', (context, differences) => {
     expect(read(context)).toEqual({ ...defaults, ...differences });
   });
@@ -118,6 +125,9 @@ describe('the settings', () => {
     ['issuer', ['https://[a', 'https://me:x@a.example', `${issuer}?x`, `${issuer}#x`, undefined], trusted],
     ['issuer', [undefined], { jwksUri: `${issuer}/keys` }],
     ['issuer', [undefined], { scopeClaim: 'scp' }],
+    ['clientIds', ['', 'a,', 'a,,b', 'a, b', ' a', ['a']], trusted],
+    ['clientIds', [undefined], { issuer, audience: 'none' }],
+    ['clientIds', ['any']],
     ['audience', ['', 'api ', null, ['a', 'b'], undefined], trusted],
     [
       'jwksUri',
@@ -139,6 +149,10 @@ describe('the settings', () => {
       'alarmEmail is not set: must be set in prod: to one email address, or none if nobody wants mail.',
     ],
     [{ issuer }, 'audience is not set: must be set together with issuer, for the same stages; or leave out issuer.'],
+    [
+      { issuer, audience: 'none' },
+      "clientIds is not set: must be set if audience is none: to the ids of the clients that may call the API, separated by commas, or any if the issuer's tokens for every API and client may.",
+    ],
     [{ tracing: 'yes' }, 'tracing is "yes": must be on or off.'],
   ])('say in one sentence what is wrong with %j', (context, message) => {
     expect(() => read(context)).toThrow(new Error(`The context value ${message}`));

@@ -19,19 +19,26 @@ test('the authorizer trusts the external issuer that the CDK context names', () 
     ISSUER: externalIssuer.issuer,
     JWKS_URI: externalIssuer.jwksUri,
     AUDIENCE: externalIssuer.audience,
+    CLIENT_IDS: externalIssuer.clientIds,
     SCOPE_CLAIM: 'scp,roles',
   });
   expect(template.Outputs['Issuer']?.Value).toBe(externalIssuer.issuer);
 });
 
-test("the authorizer trusts the stack's own user pool and any audience if the CDK context names no issuer", () => {
+test("the authorizer trusts the stack's own user pool, and its client, if the CDK context names no issuer", () => {
   const issuer = { 'Fn::GetAtt': ['TokenIssuerPool', 'ProviderURL'] };
   expect(variables(cognito)).toMatchObject({
     ISSUER: issuer,
     JWKS_URI: { 'Fn::Join': ['', [issuer, '/.well-known/jwks.json']] },
     AUDIENCE: 'none',
+    CLIENT_IDS: ref('TokenIssuerPoolMachine'),
     SCOPE_CLAIM: 'scope',
   });
+});
+
+test("further clients of the stack's own user pool may call the API if the CDK context names them", () => {
+  const template = withoutHashes(templateOf({ ...kinds.dev, clientIds: 'a,b' }).toJSON());
+  expect(resolve(Object(variables(template)).CLIENT_IDS)).toBe('TokenIssuerPoolMachine,a,b');
 });
 
 const poolIn = (template: object) =>
@@ -56,7 +63,7 @@ test('a prod stack with an external issuer has no user pool if Cognito cannot ha
 test.each([['plants'], ['plants/create', 'garden/water'], ['plants/create', 'plantsX/read'], ['plants/create/all']])(
   'TokenIssuer throws an error for scopes that a Cognito user pool cannot have: %j',
   (...scopes) => {
-    const makePool = () => new TokenIssuer(emptyStack(), 'Other', scopes, 'dev');
+    const makePool = () => new TokenIssuer(emptyStack(), 'Other', scopes, { stage: 'dev', clientIds: undefined });
     const message =
       'Cognito needs scopes of the form RESOURCE/PERMISSION with one RESOURCE, but schemas/openapi.yaml has';
     expect(makePool).toThrow(`${message} ${scopes.join(' ')}.`);

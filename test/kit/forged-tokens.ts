@@ -230,6 +230,11 @@ export const forgedTokens: readonly Forgery[] = [
   ...each('scope', 'the scope', [[[scope]], [scope, 7], { [scope]: true }, null], (other) =>
     withClaims({ scope: other }),
   ),
+  // Clients
+  ...each('client', 'the client_id', ['client-2', 'CLIENT-1', '', ['client-1'], null, undefined], (id) =>
+    withClaims({ client_id: id }),
+  ),
+  ...each('client', 'the other claim', ['azp', 'cid', 'appid'], (name) => withClaims({ [name]: 'client-2' })),
   ...each('malformed', 'the sub', [7, null], (sub) => withClaims({ sub })),
 ];
 
@@ -239,7 +244,7 @@ export const validTokens: readonly [what: string, make: MakeToken][] = [
   ['an RS256 signature by a key without alg', signedBy('bareRs')],
   ['an ES256 signature by a key without alg', signedBy('bareEs256')],
   ['several audiences and scopes', withClaims({ aud: ['urn:other', audience], scope: `x  ${scope} y` })],
-  ['no iat, sub or client_id', withClaims({ iat: undefined, sub: undefined, client_id: undefined })],
+  ['no iat or sub', withClaims({ iat: undefined, sub: undefined })],
   ['a list of scopes', withClaims({ scope: ['plants/read', scope] })],
   ['a jti that is a number', withClaims({ jti: 7 })],
   ['times with fractions', withClaims({ iat: inSeconds(0) - 0.5, nbf: inSeconds(0) - 0.5, exp: inSeconds(60) + 0.5 })],

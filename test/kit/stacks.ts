@@ -40,6 +40,7 @@ export const externalIssuer = {
   issuer: 'https://issuer.example',
   audience: 'urn:plant-store',
   jwksUri: 'https://issuer.example/keys?appid=a1',
+  clientIds: 'client-1',
 };
 
 /**

@@ -72,12 +72,12 @@ const start = async (): Promise<void> => {
   if (issuer.hasMoved) say('Its last port is in use, so it has a new one: tokens from before this start are refused.');
 
   say('Serving the stack ...');
-  const { issuer: issuerUrl, audience, jwksUri } = issuer;
+  const { issuer: issuerUrl, audience, jwksUri, clientId } = issuer;
   const endpoint = process.env['AWS_ENDPOINT_URL_DYNAMODB'];
   const assets = temporaryFolder();
   // Use the stage `dev`: its API is the same as that of `prod`. Only `prod` has roll-outs and a smoke test, which a
   // local service does not need.
-  const context = { stage: 'dev', issuer: issuerUrl, audience, jwksUri, scopeClaim: 'scope' };
+  const context = { stage: 'dev', issuer: issuerUrl, audience, jwksUri, clientIds: clientId, scopeClaim: 'scope' };
   const bundles = await Promise.all(
     made.map(async ([entry, each]) => [entry, await writeBundle(assets, each)] as const),
   );
@@ -111,7 +111,7 @@ const start = async (): Promise<void> => {
   for (const line of notServed(emulator.stack)) say(line);
   const { url } = emulator;
 
-  const { tokenUrl, clientId, clientSecret, certificate } = issuer;
+  const { tokenUrl, clientSecret, certificate } = issuer;
   const shareSession = (scope: string): (() => void) =>
     writeSession(dataFolder(), { url, tokenUrl, clientId, clientSecret, scope, certificate });
   let removeSession = shareSession(issuer.scope);

@@ -8,6 +8,7 @@ const refusals: Record<string, string> = {
   'unknown key': "the issuer does not have the token's key",
   signature: "the token's signature is wrong",
   audience: 'the token is for another audience',
+  client: 'the token is for another client',
   scope: 'the token lacks a scope of the route',
 };
 

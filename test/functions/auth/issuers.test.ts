@@ -4,12 +4,12 @@ import { usableKeys } from '../../../functions/auth/issuer-keys.ts';
 import { verifyToken } from '../../../functions/auth/verify-token.ts';
 import { inSeconds, issuer, makeKey, sign } from '../../kit/access-tokens.ts';
 
-type Settings = { audience: string | null; scope: string; scopeClaim?: string };
+type Settings = { audience: string | null; clientIds?: string[]; scope: string; scopeClaim?: string };
 
 /** For each issuer, the settings of a deployment that trusts it, and the `typ` and claims of its access tokens. */
 const issuers: Record<string, { settings: Settings; typ?: string; claims: object }> = {
   Cognito: {
-    settings: { audience: null, scope: 'plants/create' },
+    settings: { audience: null, clientIds: ['client'], scope: 'plants/create' },
     claims: { sub: 'client', client_id: 'client', token_use: 'access', scope: 'plants/create', version: 2 },
   },
   Okta: {
@@ -69,11 +69,20 @@ const auth0User = { sub: 'auth0|1', aud: ['https://plants.example', 'https://exa
 /** Each case changes the claims of an access token, and perhaps the settings. */
 test.each<[string, issuer: string, what: string, change: object, settings?: Partial<Settings>]>([
   ['accepted', 'Cognito', 'an access token', {}],
+  ['client', 'Cognito', 'an access token for another client', { client_id: 'other' }],
   ['not an access token', 'Cognito', 'an ID token', { token_use: 'id' }],
   ['accepted', 'Okta', 'an access token', {}],
+  ['accepted', 'Okta', 'an access token for a client on the list', {}, { clientIds: ['client'] }],
+  ['client', 'Okta', 'an access token for another client', { cid: 'other' }, { clientIds: ['client'] }],
   ['audience', 'Okta', 'an ID token', idTokenOfOkta],
   ['scope', 'Okta', 'an ID token, with audience=none', idTokenOfOkta, { audience: null }],
-  ['accepted', 'Entra ID, version 1', 'a token for an application', { roles: ['Plants.Create'] }],
+  [
+    'accepted',
+    'Entra ID, version 1',
+    'a token for an application',
+    { roles: ['Plants.Create'] },
+    { clientIds: ['app'] },
+  ],
   ['accepted', 'Entra ID', 'a token for a user', { scp: 'Plants.Read Plants.Create' }],
   ['accepted', 'Entra ID', 'a token for an application', { roles: ['Plants.Create'] }],
   ['audience', 'Entra ID', 'an ID token', { ...idTokenOfEntra, aud: 'app', roles: ['Plants.Create'] }],
@@ -87,14 +96,14 @@ test.each<[string, issuer: string, what: string, change: object, settings?: Part
   ['audience', 'Keycloak', 'a token without an audience mapper', { aud: 'account' }],
   ['accepted', 'Duende', 'an access token with all scopes in one string', { scope: 'plants.read plants.create' }],
   ['accepted', 'Duende', 'an access token with its default settings', {}],
-  ['accepted', 'UAA', 'an access token', {}],
+  ['accepted', 'UAA', 'an access token', {}, { clientIds: ['client'] }],
   ['accepted', 'Spring Authorization Server', 'an access token', {}],
 ])('%s: %s, %s', async (expected, name, _, change, changedSettings) => {
   const { settings, claims, typ } = issuers[name] ?? {};
-  const { audience = null, scope = '', scopeClaim = 'scope' } = { ...settings, ...changedSettings };
+  const { audience = null, clientIds = null, scope = '', scopeClaim = 'scope' } = { ...settings, ...changedSettings };
   const times = { iat: inSeconds(-5), exp: inSeconds(3_600) };
   const token = await sign(key, { iss: issuer, ...times, ...claims, ...change }, { typ });
-  const rules = { issuer, audience, requiredScopes: [scope], scopeClaims: scopeClaim.split(',') };
+  const rules = { issuer, audience, clientIds, requiredScopes: [scope], scopeClaims: scopeClaim.split(',') };
   const verdict = await verifyToken(token, rules, { current: async () => held, renewed: async () => held });
   expect('refused' in verdict ? verdict.refused : 'accepted').toBe(expected);
 });

@@ -27,7 +27,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const rules: TokenRules = { issuer, audience, requiredScopes: [scope], scopeClaims: ['scope'] };
+const rules: TokenRules = { issuer, audience, clientIds: null, requiredScopes: [scope], scopeClaims: ['scope'] };
 
 const verify = (token: string, change: Partial<TokenRules> = {}) => verifyToken(token, { ...rules, ...change }, held);
 
@@ -106,6 +106,42 @@ test("verifyToken refuses a token that expires while the issuer's keys are fetch
   };
   const token = await sign(es, claims({ exp: now + 1 }));
   expect(await verifyToken(token, rules, { ...held, current })).toEqual({ refused: 'expired' });
+});
+
+describe('the client', () => {
+  const [own, other] = ['client-1', 'client-2'];
+  const noClient = { client_id: undefined };
+
+  test.each<[verdict: 'accepted' | 'client', change: Change]>([
+    ['accepted', {}],
+    ['accepted', { client_id: 'client-3' }],
+    ['accepted', { ...noClient, azp: own }],
+    ['accepted', { ...noClient, cid: own }],
+    ['accepted', { ...noClient, appid: own }],
+    ['accepted', { azp: own, cid: 'client-3' }],
+    ['client', { client_id: other }],
+    ['client', noClient],
+    ['client', { ...noClient, sub: own }],
+    ['client', { azp: other }],
+    ['client', { client_id: other, azp: own }],
+    ['client', { azp: null }],
+    ['client', { client_id: [own] }],
+    ['client', { client_id: '' }],
+    ['client', { client_id: `${own},client-3` }],
+    ['client', { client_id: own.toUpperCase() }],
+  ])('of a token must be on the list: %s with %j', async (verdict, change) => {
+    for (const aud of [undefined, audience]) {
+      const token = await sign(es, claims({ aud, ...change }));
+      const expected = verdict === 'accepted' ? accepted : { refused: verdict };
+      const required = { audience: aud ?? null, clientIds: [own, 'client-3'] };
+      expect(await verify(token, required)).toEqual(expected);
+    }
+  });
+
+  test('is not checked if any may call the API', async () => {
+    for (const change of [{ client_id: other }, noClient])
+      expect(await verify(await sign(es, claims(change)))).toEqual(accepted);
+  });
 });
 
 describe('the required scope', () => {

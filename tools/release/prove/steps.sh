@@ -186,7 +186,8 @@ each_group at_once; roll_out 'good again'
 
 ### prod | Tokens | the user pool survives another issuer | ^UPDATE_COMPLETE; UPDATE_COMPLETE; the same pool; 200
 pool=$(output UserPoolId) other=$(use dev; output UserPoolId)
-deploy -c "issuer=https://cognito-idp.$AWS_REGION.amazonaws.com/$other" -c audience=none
+deploy -c "issuer=https://cognito-idp.$AWS_REGION.amazonaws.com/$other" -c audience=none \
+  -c "clientIds=$(use dev; output ClientId)"
 deploy; [ "$(output UserPoolId)" != "$pool" ] || echo 'the same pool'
 request
 

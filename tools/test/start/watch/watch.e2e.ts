@@ -19,7 +19,7 @@ const copy = await copyProject(home);
 const read = (file: string): Promise<string> => readFile(path.join(copy.folder, file), 'utf8');
 
 const cdkJson = JSON.parse(await read('cdk.json'));
-const trusted = { issuer: 'https://issuer.example', audience: 'urn:other', scopeClaim: 'scp' };
+const trusted = { issuer: 'https://issuer.example', audience: 'urn:other', clientIds: 'other', scopeClaim: 'scp' };
 const context = { ...cdkJson.context, ...trusted, permissionsBoundary: 'Limit' };
 await writeFile(path.join(copy.folder, 'cdk.json'), JSON.stringify({ ...cdkJson, context }));
 const data = path.join(home, 'data');
