@@ -416,7 +416,11 @@ const byFile: Record<string, Record<string, string>> = {
     "if ([-!['L', 'M'].includes(key)-]{+key+}) return copy;": 'A plant with a list cannot be sent again.',
     'const refusal = item && ([-tooDeep(item)-]{+undefined+} ||': 'Updates make an item deeper than AWS accepts.',
     '[-!isLocal-]{+false+} &&': 'A query reads here what a global index does not have on AWS.',
-    '[-error === args[0] && !isInvalid(error)-]{+false+}': 'The emulator goes on although its disk is full.',
+    'put: withCallback([-inTurn(db.put)-]{+db.put+})':
+      'If the disk is full, the store acknowledges writes that it loses at its next start.',
+    "if ([-isInvalid(error) || -]lifecycleManager.getState() !== 'open')": 'A request with a null ends the emulator.',
+    'return Object.assign(iterator, { next: [-() => unlessFault(next())-]{+next+} })':
+      'After a fault, the store goes on if it was a Query that has seen it.',
   },
   'packages/emulator/stack-versions.ts': {
     "process.env[[-'TZ'-]{+'ZONE'+}] =": 'A function has the time zone of the user, but UTC on Lambda.',
@@ -444,6 +448,7 @@ const byFile: Record<string, Record<string, string>> = {
     "port, [-'127.0.0.1'-]{+'0.0.0.0'+}": 'Other machines in the network may add plants and get tokens.',
   },
   'packages/emulator/dynamodb/embedded-store.ts': {
+    '[-    server.close();\n-]': 'After a fault, the store still answers new requests.',
     'headers.host [-=== host -]?': 'A website can point its name at the store, and call it.',
   },
   'packages/emulator/dynamodb/guard.ts': {

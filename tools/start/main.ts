@@ -170,8 +170,12 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 // EIO and EPIPE mean that the terminal or pipe is closed: nobody could read an error message, so end without one.
 for (const output of [process.stdout, process.stderr]) output.on('error', () => void end(1));
 
-// The embedded store can throw outside of our calls to it, for example if the disk is full: catch that error here.
 process.on('uncaughtException', (error) => {
+  // The embedded store throws this if, for example, the disk is full. End at once: what it writes from now on is lost.
+  if (error instanceof FolderError) {
+    console.error(printable(explain(error)));
+    process.exit(1);
+  }
   // Ignore errors while the service stops: it closes servers and the store while they are still in use.
   if (stoppingSince !== undefined) return;
   console.error(printable(`The local service failed: ${inspect(error)}`));

@@ -1,8 +1,8 @@
 /** What the command `http-api-emulator` does: serves a stack that `cdk synth` has written. */
 import { existsSync, watchFile } from 'node:fs';
-import { stripVTControlCharacters } from 'node:util';
+import { inspect, stripVTControlCharacters } from 'node:util';
 import { Command, InvalidArgumentError } from 'commander';
-import { reason } from '../dynamodb/data-folder.ts';
+import { FolderError, reason } from '../dynamodb/data-folder.ts';
 import { isObject } from '../gateway/response.ts';
 import { textOf } from '../lambda/reports.ts';
 import { checkOptions } from '../options.ts';
@@ -38,12 +38,16 @@ const command = new Command('http-api-emulator')
 
 type Options = { stack?: string; port: number; watch?: true; leaveOut?: true; data: string; options?: object };
 
-/** Runs the command until Ctrl-C. If it cannot run, prints why, and exits with code 1. */
-export const main = (): Promise<unknown> =>
-  command
+/** Runs the command until Ctrl-C. If it cannot run, or run on, prints why, and exits with code 1. */
+export const main = (): Promise<unknown> => {
+  process.on('uncaughtException', (error) =>
+    command.error(error instanceof FolderError ? error.message : inspect(error)),
+  );
+  return command
     .action(start)
     .parseAsync()
     .catch((error) => command.error(error.message));
+};
 
 const start = async (folder: string, { stack, port, watch, leaveOut, data, options }: Options): Promise<void> => {
   const manifest = manifestOf(folder);

@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import dynalite from 'dynalite';
-import type { Callback, Database, Index, Item, Lock, Method, Release, Value } from 'dynalite/db/index.js';
+import type { Callback, Index, Item, Lock, Method, Open, Release, Run, Stream, Value } from 'dynalite/db/index.js';
 import database from 'dynalite/db/index.js';
 import validations from 'dynalite/validations/index.js';
 import { isInvalid } from './data-folder.ts';
@@ -128,11 +128,18 @@ const sorted = (key: string, value: unknown): unknown => {
 type ReadRequest = EventEmitter & Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 export type RequestListener = (request: ReadRequest, response: ServerResponse) => void;
 
-/** Makes dynalite's server, whose data is in `folder`, and takes from it the listener that handles its requests. */
-export const makeDynalite = (folder: string): { server: Server; listener: RequestListener } => {
-  const server = dynalite({ path: folder, createTableMs: 0 });
+/**
+ * Makes dynalite's server, whose data is in `folder`, and takes from it the listener that handles its requests. `fault`
+ * resolves at the first fault of the database, such as a full disk. LevelDB would then go on, and lose at its next start
+ * what it has written since.
+ */
+export const makeDynalite = (
+  folder: string,
+): { server: Server; listener: RequestListener; fault: Promise<unknown> } => {
+  const { promise: fault, resolve: onFault } = Promise.withResolvers<unknown>();
+  const server = dynalite({ path: folder, createTableMs: 0, onFault });
   const [listener] = server.listeners('request') as [RequestListener];
-  return { server: server.removeAllListeners('request'), listener };
+  return { server: server.removeAllListeners('request'), listener, fault };
 };
 
 /** Ends a request that has failed. May be called several times. */
@@ -154,10 +161,7 @@ const catching = (callback: Callback): Callback =>
     try {
       callback(...args);
     } catch (error) {
-      // dynalite throws what its database reports, such as a full disk. That must end the process.
-      const isDatabaseFault = error === args[0] && !isInvalid(error);
-      const fail = isDatabaseFault ? rethrow : (current.getStore() ?? rethrow);
-      fail(error);
+      (current.getStore() ?? rethrow)(error);
     }
   });
 
@@ -186,30 +190,74 @@ const withUnlocking =
       current.run(unlockAndFail, () => catching(() => use(unlocking))());
     });
 
-const databaseWithCatching = (of: Database): Database => ({
-  ...of,
-  get: withCatching(of.get),
-  put: withCatching(of.put),
-  del: withCatching(of.del),
-  batch: withCatching(of.batch),
-  lock: withUnlocking(of.lock),
-  createValueStream: (...options) => streamWithCatching(of.createValueStream(...options)),
-});
-
-const streamWithCatching = (stream: NodeJS.EventEmitter) =>
-  Object.assign(stream, { on: withCatching(stream.on.bind(stream) as Method) });
-
 /**
- * Makes an error of dynalite end only the request that causes it. dynalite throws at some requests, for example if an
- * item lacks the upper bound of BETWEEN, and often in a callback of its database, where no caller can catch the error.
+ * Makes an error of dynalite end only the request that causes it, and reports faults of its database. dynalite throws
+ * at some requests, for example if an item lacks the upper bound of BETWEEN, and often in a callback of its database,
+ * where no caller can catch the error.
  */
 database.create = (options) => {
+  const { onFault = rethrow } = options;
   const store = create(options);
+  const { db, getItemDb, lifecycleManager } = store;
+
+  /** Never settles if the database has a fault. Invalid values are none, nor is what still runs when it is closed. */
+  const unlessFault = <Found>(operation: Promise<Found>): Promise<Found> =>
+    operation.catch((error) => {
+      if (isInvalid(error) || lifecycleManager.getState() !== 'open') throw error;
+      onFault(error);
+      return new Promise(() => {});
+    });
+
+  const withCallback =
+    (run: Run): Method =>
+    (...args) => {
+      const callback = catching(args.pop() as Callback);
+      unlessFault(run(...args)).then(
+        (found) => setImmediate(callback, null, found),
+        (error) => setImmediate(callback, error),
+      );
+    };
+
+  let lastWrite = unlessFault(db.open());
+  /** Runs one write after the other, and none after a fault. Otherwise, one could succeed before the fault is known. */
+  const inTurn =
+    (write: Run): Run =>
+    (...args) => {
+      const written = unlessFault(lastWrite.then(() => write(...args)));
+      lastWrite = written.catch(() => {});
+      return written;
+    };
+
+  const iterating =
+    (open: Open): Open =>
+    (range) => {
+      const iterator = open.call(db, range);
+      const next = iterator.next.bind(iterator);
+      return Object.assign(iterator, { next: () => unlessFault(next()) });
+    };
+
+  const streaming =
+    (open: Stream): Stream =>
+    (range) => {
+      const stream = open(range);
+      return Object.assign(stream, { on: withCatching(stream.on.bind(stream) as Method) });
+    };
+
+  Object.assign(db, {
+    get: withCallback(db.get),
+    put: withCallback(inTurn(db.put)),
+    del: withCallback(inTurn(db.del)),
+    batch: withCallback(inTurn(db.batch)),
+    keys: iterating(db.keys),
+    values: iterating(db.values),
+    createKeyStream: streaming(db.createKeyStream),
+    createValueStream: streaming(db.createValueStream),
+  });
   return {
     ...store,
-    getTable: withCatching(store.getTable),
-    getItemDb: (...names) => databaseWithCatching(store.getItemDb(...names)),
-    getIndexDb: (...names) => databaseWithCatching(store.getIndexDb(...names)),
-    getTagDb: (...names) => databaseWithCatching(store.getTagDb(...names)),
+    getItemDb: (name) => {
+      const items = getItemDb(name);
+      return { ...items, lock: withUnlocking(items.lock) };
+    },
   };
 };

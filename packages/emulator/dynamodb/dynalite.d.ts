@@ -5,7 +5,9 @@
 declare module 'dynalite' {
   import type { Server } from 'node:http';
 
-  export default function dynalite(options: { path?: string; createTableMs?: number }): Server;
+  /** dynalite hands the options on to its database, which dynalite-fixes.ts replaces: `onFault` is ours. */
+  export type Options = { path?: string; createTableMs: number; onFault?: (error: unknown) => void };
+  export default function dynalite(options: Options): Server;
 }
 
 declare module 'dynalite/db/index.js' {
@@ -15,16 +17,27 @@ declare module 'dynalite/db/index.js' {
   export type Release = (done: Callback) => Callback;
   /** Calls `use` as soon as nothing else has locked `key`. */
   export type Lock = (key: string, use: (release: Release) => void) => unknown;
-  export type Database = {
-    get: Method;
-    put: Method;
-    del: Method;
-    batch: Method;
-    lock: Lock;
-    createValueStream: (...options: unknown[]) => NodeJS.EventEmitter;
+  /** An operation of the database, if it gets no callback. */
+  export type Run = (...args: unknown[]) => Promise<unknown>;
+  export type Open = (range: unknown) => { next: () => Promise<unknown> };
+  export type Stream = (range: unknown) => NodeJS.EventEmitter;
+  /** The LevelDB database with all tables, indexes and tags. */
+  type Level = {
+    open: () => Promise<unknown>;
+    get: Run;
+    put: Run;
+    del: Run;
+    batch: Run;
+    keys: Open;
+    values: Open;
+    createKeyStream: Stream;
+    createValueStream: Stream;
   };
-  type Open = (...names: string[]) => Database;
-  type Store = { getTable: Method; getItemDb: Open; getIndexDb: Open; getTagDb: Open };
+  type Store = {
+    db: Level;
+    getItemDb: (table: string) => { lock: Lock };
+    lifecycleManager: { getState: () => 'open' | 'closing' | 'closed' };
+  };
   type Conditional = { _condition?: unknown; Expected?: unknown; ConditionalOperator?: unknown };
   export type Value = { S?: string; B?: string; L?: Value[]; M?: Item };
   export type Item = Record<string, Value>;
@@ -42,7 +55,7 @@ declare module 'dynalite/db/index.js' {
   type ReadAs = [range: unknown, isLocal: boolean | undefined, readsTable: boolean, keyNames: string[]];
 
   const database: {
-    create: (options: unknown) => Store;
+    create: (options: import('dynalite').Options) => Store;
     itemSize: (item: unknown, ...options: unknown[]) => number;
     /** Makes an error that dynalite sends as a ValidationException. */
     validationError: (message: string) => Error;

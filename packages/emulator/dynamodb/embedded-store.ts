@@ -11,7 +11,12 @@ import type { Guard, Refusal } from './guard.ts';
 /** A running dynalite (a DynamoDB emulator) that listens on 127.0.0.1. */
 type EmbeddedStore = { endpoint: string; close: () => Promise<void> };
 
-/** Starts dynalite with its data in `folder`, behind a guard that may refuse requests. @throws FolderError */
+/**
+ * Starts dynalite with its data in `folder`, behind a guard that may refuse requests. At the first fault of its database,
+ * such as a full disk, it stops without another response, and throws a FolderError that no code can catch: the process
+ * must end. What it has acknowledged before is kept.
+ * @throws FolderError
+ */
 export const startEmbeddedStore = async (folder: string, guard: Guard): Promise<EmbeddedStore> => {
   if (!existsSync(path.join(folder, 'CURRENT'))) await mustBeEmpty(folder);
   try {
@@ -20,22 +25,34 @@ export const startEmbeddedStore = async (folder: string, guard: Guard): Promise<
     const close = await openDatabase(folder);
     await close();
   } catch (error) {
-    throw new FolderError(`The data in ${folder} ${failureOf(error)}`, { cause: error });
+    throw unusable(folder, error);
   }
-  const { server, listener } = makeDynalite(folder);
+  const { server, listener, fault } = makeDynalite(folder);
   // Disable Node's time-outs, because a debugger may pause a function in the middle of its request to the store.
   Object.assign(server, { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 });
   server.on('request', guarded(guard, listener));
+  void fault.then((error) => {
+    // Nothing may be answered any more, because LevelDB would lose at its next start what it writes after a fault.
+    server.closeAllConnections();
+    server.close();
+    process.nextTick(() => {
+      throw unusable(folder, error);
+    });
+  });
   return {
     endpoint: `http://127.0.0.1:${await listen(server, 0)}`,
     close: () => new Promise((resolve) => server.close(() => resolve())),
   };
 };
 
-const failureOf = (error: unknown): string => {
-  if (isLocked(error)) return 'is in use. Stop the process that uses it, or choose another folder.';
-  const advice = isCorrupt(error) ? 'Delete that folder and its data' : 'Check its permissions';
-  return `cannot be read: ${reason(error)}. ${advice}, or choose another folder.`;
+const unusable = (folder: string, cause: unknown): FolderError => {
+  const advice = isCorrupt(cause)
+    ? 'Delete that folder and its data'
+    : 'Check its permissions and the space on its disk';
+  const failure = isLocked(cause)
+    ? 'is in use. Stop the process that uses it'
+    : `cannot be used: ${reason(cause)}. ${advice}`;
+  return new FolderError(`The data in ${folder} ${failure}, or choose another folder.`, { cause });
 };
 
 /**

@@ -313,17 +313,57 @@ describe('the embedded store', () => {
     expect(await put(store, {})).toEqual([200, '{}']);
   });
 
-  test('does not answer a request, and throws, if its database reports an error', async () => {
-    const store = await open([items]);
-    const diskFull = Object.assign(new Error('IO error: No space left on device'), { code: 'LEVEL_IO_ERROR' });
-    vi.spyOn(Level.prototype as unknown as { _put: () => Promise<void> }, '_put').mockRejectedValueOnce(diskFull);
+  /** The functions of LevelDB that the package `level` calls. */
+  const level = Level.prototype as unknown as Record<string, () => Promise<unknown>>;
+  const ofItems = (operation: string, body: object = { Key: id }) =>
+    [operation, { TableName: 'Items', ...body }] as const;
+  const ofOrders = (operation: string, body: object) => [operation, { TableName: 'Orders', ...body }] as const;
+  const ResourceArn = tableArn(account, 'Items');
+  const unanswered = /socket hang up|ECONNRESET|ECONNREFUSED/;
+
+  test.each<[what: string, fails: string, call: readonly [operation: string, body: object]]>([
+    ['a write', '_put', ofItems('PutItem', { Item: { ...id, name: { S: 'Ada' } } })],
+    ['a write of an index', '_put', ofOrders('PutItem', item({ day: { S: 'Tuesday' } }))],
+    ['a delete', '_del', ofItems('DeleteItem')],
+    ['a write of tags', '_batch', ['TagResource', { ResourceArn, Tags: [{ Key: 'a', Value: 'b' }] }]],
+    ['a write of a table', '_put', ['CreateTable', { ...items, TableName: 'More', BillingMode: 'PAY_PER_REQUEST' }]],
+    ['a read', '_get', ofItems('GetItem')],
+    ['a read of all items', '_iterator', ofItems('Scan', {})],
+    ['a read of an index', '_iterator', ofOrders('Query', ofDay('Monday'))],
+    ['a read of the names of tables', '_iterator', ['ListTables', {}]],
+  ])('answers nothing after %s has failed (%s), and throws an error that says what to do', async (_, fails, call) => {
+    const folder = await temporaryFolder();
+    const store = await open([items, orders], folder);
+    expect(await put(store, {})).toEqual([200, '{}']);
+    expect(await send(store, ...ofOrders('PutItem', item({})))).toEqual([200, '{}']);
     const others = process.listeners('uncaughtException');
     process.removeAllListeners('uncaughtException');
     onTestFinished(() => {
       for (const listener of others) process.on('uncaughtException', listener);
     });
     const thrown = once(process, 'uncaughtException').then(([error]) => error);
-    expect(await Promise.race([thrown, put(store, {}).catch(String)])).toBe(diskFull);
+    const diskFull = Object.assign(new Error('IO error: No space left on device'), { code: 'LEVEL_IO_ERROR' });
+    const { promise: failure, reject } = Promise.withResolvers<never>();
+    const broken = vi.spyOn(level, fails);
+    if (fails === '_iterator') broken.mockReturnValueOnce({ next: () => failure, close: async () => {} } as never);
+    else broken.mockReturnValueOnce(failure);
+
+    const failed = expect(send(store, ...call)).rejects.toThrow(unanswered);
+    await vi.waitUntil(() => broken.mock.calls.length > 0);
+    // LevelDB would accept these writes, but lose them at its next start.
+    const later = [2, 3].map((N) => expect(put(store, { id: { N: `${N}` } })).rejects.toThrow(unanswered));
+    const isWrite = ['_put', '_del', '_batch'].includes(fails);
+    for (let reads = 0; isWrite && reads < 5; reads += 1) await send(store, 'ListTables', {});
+    reject(diskFull);
+
+    expect(await thrown).toMatchObject({
+      name: 'FolderError',
+      message: `The data in ${folder}/dynamodb cannot be used: ${diskFull.message}. Check its permissions and the space on its disk, or choose another folder.`,
+      cause: diskFull,
+    });
+    await failed;
+    await Promise.all(later);
+    await expect(send(store, 'ListTables', {})).rejects.toThrow(unanswered);
   });
 
   test('keeps working after a function has ended in the middle of its request to the store', async () => {

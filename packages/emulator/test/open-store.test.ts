@@ -77,13 +77,13 @@ test('openStore rejects a damaged database, and says to delete it, but not if on
   const folder = await temporaryFolder();
   const dynamodb = path.join(folder, 'dynamodb');
   await writeFile(dynamodb, '');
-  const unreadable = `The data in ${dynamodb} cannot be read: EEXIST: file already exists, mkdir '${dynamodb}'. Check its`;
+  const unreadable = `The data in ${dynamodb} cannot be used: EEXIST: file already exists, mkdir '${dynamodb}'. Check its`;
   await expect(openStore({ folder })).rejects.toThrow(unreadable);
   await rm(dynamodb);
   await mkdir(dynamodb);
   await writeFile(path.join(dynamodb, 'CURRENT'), 'rubbish');
   const damaged =
-    'cannot be read: Corruption: CURRENT file does not end with newline. Delete that folder and its data, or';
+    'cannot be used: Corruption: CURRENT file does not end with newline. Delete that folder and its data, or';
   await expect(openStore({ folder })).rejects.toThrow(damaged);
 });
 

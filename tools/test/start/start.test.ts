@@ -134,6 +134,15 @@ describe('npm start prints the reason and exits with code 1', () => {
     expect(await start({}, `--debug=${port}`)).toEqual({ code: 1, stdout: '', stderr });
   });
 
+  test('if its disk is full', async () => {
+    const full = ['--import', './packages/emulator/test/kit/full-disk.ts', programs.start];
+    const { ended } = run(process.execPath, full, { PORT: '0', DATA_DIR: await fileFolder() });
+    const stderr = expect.stringMatching(
+      /^The data .* No space left on device\. .* For example: DATA_DIR=\.\.\. npm start\n$/,
+    );
+    expect(await ended).toMatchObject({ code: 1, stderr });
+  });
+
   test('if another service already uses the data folder, without stopping that service', async () => {
     const stderr = expect.stringContaining('is in use. Stop the process that uses it');
     expect(await start({})).toMatchObject({ code: 1, stderr });
