@@ -1,6 +1,6 @@
 /** A store in this process, with a table that has the key of the service's table. */
 import dynalite from 'dynalite';
-import '../../packages/emulator/dynamodb/dynalite-fixes.ts';
+import '../../packages/emulator/dynamodb/dynalite-faults.ts';
 import {
   DynamoDBClient,
   GetItemCommand,

@@ -5,7 +5,7 @@
 declare module 'dynalite' {
   import type { Server } from 'node:http';
 
-  /** dynalite hands the options on to its database, which dynalite-fixes.ts replaces: `onFault` is ours. */
+  /** dynalite hands the options on to its database, which dynalite-faults.ts replaces: `onFault` is ours. */
   export type Options = { path?: string; createTableMs: number; onFault?: (error: unknown) => void };
   export default function dynalite(options: Options): Server;
 }
@@ -22,17 +22,9 @@ declare module 'dynalite/db/index.js' {
   export type Open = (range: unknown) => { next: () => Promise<unknown> };
   export type Stream = (range: unknown) => NodeJS.EventEmitter;
   /** The LevelDB database with all tables, indexes and tags. */
-  type Level = {
-    open: () => Promise<unknown>;
-    get: Run;
-    put: Run;
-    del: Run;
-    batch: Run;
-    keys: Open;
-    values: Open;
-    createKeyStream: Stream;
-    createValueStream: Stream;
-  };
+  type Level = Record<'open' | 'get' | 'put' | 'del' | 'batch', Run> &
+    Record<'keys' | 'values', Open> &
+    Record<'createKeyStream' | 'createValueStream', Stream>;
   type Store = {
     db: Level;
     getItemDb: (table: string) => { lock: Lock };
@@ -71,6 +63,16 @@ declare module 'dynalite/db/index.js' {
 
 declare module 'dynalite/validations/index.js' {
   type Data = { ExpressionAttributeValues?: import('dynalite/db/index.js').Item };
-  const validations: { checkValidations: (data: Data, ...options: unknown[]) => void };
+  const validations: {
+    checkValidations: (data: Data, ...options: unknown[]) => void;
+    /** Parses the expressions. Returns why they are refused. */
+    validateExpressions: (request: import('./expressions.ts').Request) => string | undefined;
+  };
   export default validations;
+}
+
+declare module 'dynalite/validations/scan.js' {
+  /** The types of the properties that dynalite reads. */
+  const scan: { types: Record<string, unknown> };
+  export default scan;
 }

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import { listen, readBody } from '../servers.ts';
 import { FolderError, isCorrupt, isLocked, mustBeEmpty, openDatabase, reason } from './data-folder.ts';
-import { handleRequest, makeDynalite, type RequestListener } from './dynalite-fixes.ts';
+import { handleRequest, makeDynalite, type RequestListener } from './dynalite-faults.ts';
 import type { Guard, Refusal } from './guard.ts';
 
 /** A running dynalite (a DynamoDB emulator) that listens on 127.0.0.1. */

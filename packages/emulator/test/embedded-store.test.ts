@@ -93,17 +93,37 @@ describe('the embedded store', () => {
   const ofDay = (S: string, others: object = {}) => ({ IndexName: 'byDay', KeyConditions: equal('day', S), ...others });
   const deep = (levels: number): object =>
     levels === 1 ? { S: '' } : levels % 2 ? { L: [deep(levels - 1)] } : { M: { M: deep(levels - 1) } };
+  const list = (...texts: string[]) => ({ L: texts.map((S) => ({ S })) });
   const notValid = 'One or more parameter values are not valid.';
   const cannotBeEmpty = 'The AttributeValue for a key attribute cannot contain an empty string value.';
   const emptyDay = `${notValid} A value specified for a secondary index key is not supported. ${cannotBeEmpty} IndexName: byDay, IndexKey: day`;
   const emptyUpdate = `${notValid} The update expression attempted to update a secondary index key to a value that is not supported. ${cannotBeEmpty}`;
   const levels = 'Nesting Levels have exceeded supported limits';
   const phase = 'one or more filter attributes: [phase]';
+  const notConsistent = 'Consistent reads are not supported on global secondary indexes';
   const batch = { RequestItems: { Orders: [{ PutRequest: item({ box: nameless }) }] } };
 
-  test('refuses empty names, empty index keys, attributes that an index does not have, and 33 levels, as DynamoDB does', async () => {
+  const update = (UpdateExpression: string, values?: object) => ({
+    Key,
+    UpdateExpression,
+    ...(values && { ExpressionAttributeValues: values }),
+  });
+  const day = { ':v': { S: 'Monday' } };
+  const inMonday = { IndexName: 'byDay', KeyConditionExpression: '#d = :v', ExpressionAttributeValues: day };
+  const ofMonday = { ...inMonday, ExpressionAttributeNames: { '#d': 'day' } };
+  const among = (count: number) => ({
+    FilterExpression: `note IN (${Array(count).fill(':v').join()})`,
+    ...withValue({ S: '' }),
+  });
+  const ofBytes = (bytes: number) => `note = :v${' '.repeat(bytes - 'note = :v'.length)}`;
+  const overlap = 'Two document paths overlap with each other';
+  const noPath = 'The document path provided in the update expression is invalid for update';
+  const tooLong = (name: string) =>
+    `Invalid ${name}: Expression size has exceeded the maximum allowed size; expression size: 4097`;
+
+  test('refuses what DynamoDB refuses, but dynalite does not', async () => {
     const store = await open([orders]);
-    await send(store, 'PutItem', { TableName: 'Orders', ...item({ box: { M: {} } }) });
+    await send(store, 'PutItem', { TableName: 'Orders', ...item({ box: { M: {} }, tags: list('a', 'b') }) });
     const requests: [what: string, operation: string, body: object, message?: string][] = [
       ['an empty name in a map', 'PutItem', item({ box: nameless })],
       ['an empty name in a map in a list', 'PutItem', item({ box: { L: [{ M: { inner: nameless } }] } })],
@@ -119,6 +139,61 @@ describe('the embedded store', () => {
       ['an item of 33 levels', 'PutItem', item({ box: deep(33) }), levels],
       ['an update to 33 levels', 'UpdateItem', set('box.side', deep(32)), levels],
       ['a value of 33 levels in a condition', 'PutItem', { ...item({}), ...condition('box = :v', deep(33)) }, levels],
+      ['an update of a list and its element', 'UpdateItem', update('REMOVE tags, tags[1]'), overlap],
+      ['an update of an element twice', 'UpdateItem', update('SET tags[0] = :v REMOVE tags[0]', day), overlap],
+      ['an update in an absent element', 'UpdateItem', update('SET tags[5] = :v REMOVE tags[3].a', day), noPath],
+      ['an update of the element 2^32 - 1', 'UpdateItem', update('REMOVE tags[4294967295]'), 'index: [4294967295]'],
+      ['an update of 4,097 bytes', 'UpdateItem', update(`SET ${ofBytes(4093)}`, day), tooLong('UpdateExpression')],
+      [
+        'a condition of 4,097 bytes',
+        'PutItem',
+        { ...item({}), ...condition(ofBytes(4097), day[':v']) },
+        tooLong('ConditionExpression'),
+      ],
+      [
+        'a filter of 4,097 bytes',
+        'Scan',
+        { ...withValue({ S: '' }), FilterExpression: ofBytes(4097) },
+        tooLong('FilterExpression'),
+      ],
+      [
+        'a projection of 4,097 bytes',
+        'Scan',
+        { ProjectionExpression: `${'é'.repeat(2048)}x` },
+        tooLong('ProjectionExpression'),
+      ],
+      [
+        '101 values after IN',
+        'Scan',
+        among(101),
+        'Invalid FilterExpression: The IN operator is provided with too many operands; number of operands: 101',
+      ],
+      ['a consistent Query of a global index', 'Query', { ...ofMonday, ConsistentRead: true }, notConsistent],
+      ['a consistent Scan of a global index', 'Scan', { IndexName: 'byDay', ConsistentRead: true }, notConsistent],
+      [
+        'a count of attributes',
+        'Query',
+        { ...ofMonday, Select: 'COUNT', ProjectionExpression: 'note' },
+        'Cannot specify the ProjectionExpression when choosing to get COUNT',
+      ],
+      [
+        'all and some attributes',
+        'Scan',
+        { Select: 'ALL_ATTRIBUTES', AttributesToGet: ['note'] },
+        'Cannot specify the AttributesToGet when',
+      ],
+      [
+        'some attributes without a name',
+        'Scan',
+        { Select: 'SPECIFIC_ATTRIBUTES' },
+        'Must specify the AttributesToGet or ProjectionExpression',
+      ],
+      [
+        'projected attributes of no index',
+        'Scan',
+        { Select: 'ALL_PROJECTED_ATTRIBUTES' },
+        'can be used only when Querying using an IndexName',
+      ],
     ];
     for (const [what, operation, body, message = ''] of requests) {
       const isBatch = operation === 'BatchWriteItem';
@@ -129,15 +204,72 @@ describe('the embedded store', () => {
     }
   });
 
-  test('accepts empty text, an empty map, an attribute named M and 32 levels', async () => {
+  test('accepts empty text, an empty map, an attribute named M, 32 levels, 4 KB, 100 values and every Select', async () => {
     const store = await open([orders]);
     const requests: [operation: string, body: object][] = [
       ['PutItem', item({ M: { S: '' }, box: { M: { M: { M: {} } } } })],
       ['UpdateItem', set('box', { M: { a: { S: '' } } })],
       ['PutItem', item({ box: deep(32) })],
+      ['Scan', { ...withValue({ S: '' }), FilterExpression: ofBytes(4096) }],
+      ['Scan', among(100)],
+      ['Scan', { ConsistentRead: true }],
+      ['Scan', { IndexName: 'byTotal', ConsistentRead: true, Select: 'ALL_PROJECTED_ATTRIBUTES' }],
+      ['Query', { ...ofMonday, Select: 'COUNT' }],
+      ['Query', { ...ofMonday, Select: 'SPECIFIC_ATTRIBUTES', ProjectionExpression: 'note' }],
+      ['Scan', { Select: 'ALL_ATTRIBUTES' }],
     ];
-    for (const [operation, body] of requests)
-      expect(await send(store, operation, { TableName: 'Orders', ...body }), operation).toEqual([200, '{}']);
+    for (const [operation, body] of requests) {
+      const [status, answer] = await send(store, operation, { TableName: 'Orders', ...body });
+      expect([status, answer], JSON.stringify(body)).toEqual([200, expect.not.stringContaining('message')]);
+    }
+  });
+
+  const tail = ['Hammer', 'Nails', 'Screwdriver', 'Hacksaw'];
+  const m = { M: { a: { N: '1' }, l: list('x', 'y') } };
+  const before = {
+    tools: list('Chisel', 'Hammer', 'Nails', 'Screwdriver', 'Hacksaw'),
+    grid: { L: [list('x', 'y', 'z'), { M: { a: { N: '1' } } }, { S: 'end' }] },
+    ...{ a: { N: '1' }, b: { N: '2' }, m },
+  };
+
+  test.each<[expression: string, after: object, removed?: 'a' | 'tools']>([
+    // The example of https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.UpdateExpressions.html
+    ['REMOVE tools[1], tools[2]', { tools: list('Chisel', 'Screwdriver', 'Hacksaw') }],
+    ['REMOVE tools[3], tools[0], tools[9], tools[1]', { tools: list('Nails', 'Hacksaw') }],
+    [
+      'REMOVE tools[1] SET tools[0] = :x, tools[2] = tools[1]',
+      { tools: list('x', 'Hammer', 'Screwdriver', 'Hacksaw') },
+    ],
+    ['SET tools[8] = :x, tools[10] = :y REMOVE tools[0]', { tools: list(...tail, 'x', 'y') }],
+    ['SET tools[4294967294] = :y, tools[2000000000] = :x REMOVE tools[0]', { tools: list(...tail, 'x', 'y') }],
+    ['REMOVE grid[0][0], grid[1], grid[0][2]', { grid: { L: [list('y'), { S: 'end' }] } }],
+    [
+      'REMOVE grid[0] SET grid[1].b = grid[0][1] ADD grid[1].a :one',
+      { grid: { L: [{ M: { a: { N: '2' }, b: { S: 'y' } } }, { S: 'end' }] } },
+    ],
+    ['SET a = b, b = a', { a: before.b, b: before.a }],
+    ['SET b = a, c = a + :one ADD a :one', { a: { N: '2' }, b: { N: '1' }, c: { N: '2' } }],
+    ['SET c = m, m.a = :x REMOVE m.l[0]', { c: m, m: { M: { a: { S: 'x' }, l: list('y') } } }],
+    [
+      'SET c = if_not_exists(c, m.l), b = if_not_exists(c, a) REMOVE m.l[1], a',
+      { b: before.a, c: m.M.l, m: { M: { a: m.M.a, l: list('x') } } },
+      'a',
+    ],
+    [
+      'SET c = list_append(m.l, tools) REMOVE m.l[0], tools',
+      { c: list('x', 'y', 'Chisel', ...tail), m: { M: { a: m.M.a, l: list('y') } } },
+      'tools',
+    ],
+  ])('applies each action of %j to the item as it was before the update', async (UpdateExpression, after, removed) => {
+    const store = await open([items]);
+    await put(store, before);
+    const all = { ':x': { S: 'x' }, ':y': { S: 'y' }, ':one': { N: '1' } };
+    const used = Object.entries(all).filter(([name]) => UpdateExpression.includes(name));
+    const values = used.length > 0 && { ExpressionAttributeValues: Object.fromEntries(used) };
+    const sent = { TableName: 'Items', Key: id, UpdateExpression, ReturnValues: 'ALL_NEW', ...values };
+    const [status, answer] = await send(store, 'UpdateItem', sent);
+    const { [removed ?? '']: _, ...kept } = { ...id, ...before, ...after } as Record<string, unknown>;
+    expect([status, JSON.parse(answer).Attributes]).toEqual([200, kept]);
   });
 
   test('writes nothing of a batch of which one item has an empty value for the key of an index', async () => {
@@ -175,7 +307,6 @@ describe('the embedded store', () => {
     expect(checkValidations, 'otherwise, empty names are accepted').toHaveBeenCalled();
   });
 
-  const list = (...texts: string[]) => ({ L: texts.map((S) => ({ S })) });
   const box = { M: { size: { N: '1' }, colours: { SS: ['red', 'blue'] }, parts: { L: [{ M: { cm: { N: '3' } } }] } } };
   const sameParts = { L: [{ M: { cm: { N: '3.0' } } }] };
   const sameBox = { M: { parts: sameParts, colours: { SS: ['blue', 'red'] }, size: { N: '1e0' } } };
