@@ -421,6 +421,7 @@ const byFile: Record<string, Record<string, string>> = {
     'put: withCallback([-inTurn(db.put)-]{+db.put+})':
       'If the disk is full, the store acknowledges writes that it loses at its next start.',
     "if ([-isInvalid(error) || -]lifecycleManager.getState() !== 'open')": 'A request with a null ends the emulator.',
+    "isInvalid(error)[- || lifecycleManager.getState() !== 'open'-]": 'Ctrl-C during a request ends with an error.',
     'return Object.assign(iterator, { next: [-() => unlessFault(next())-]{+next+} })':
       'After a fault, the store goes on if it was a Query that has seen it.',
   },

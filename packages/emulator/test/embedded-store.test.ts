@@ -497,6 +497,14 @@ describe('the embedded store', () => {
     await expect(send(store, 'ListTables', {})).rejects.toThrow(unanswered);
   });
 
+  test('does not take for a fault that a request still runs when the store is closed', async () => {
+    const onFault = vi.fn();
+    const { db, lifecycleManager } = database.create({ createTableMs: 0, onFault });
+    vi.spyOn(lifecycleManager, 'getState').mockReturnValue('closed');
+    expect(String(await new Promise((resolve) => db.get('table~Items', resolve)))).toBe('Error: Database is closed');
+    expect(onFault).not.toHaveBeenCalled();
+  });
+
   test('keeps working after a function has ended in the middle of its request to the store', async () => {
     const store = await open([items]);
     const sent = begin(store, 'ListTables', { 'content-length': '100' }).on('error', () => {});
