@@ -56,9 +56,15 @@ export const callStore = async <Input extends ServiceInputTypes, Output extends 
   // The low priority makes this middleware see the response before the SDK parses it.
   command.middlewareStack.add(
     (next) => async (args) => {
-      const result = await next(args);
-      await assertOutput(result.response as HttpResponse);
-      return result;
+      try {
+        const result = await next(args);
+        await assertOutput(result.response as HttpResponse);
+        return result;
+      } catch (error) {
+        // The SDK retries an error that has `$retryable`.
+        if (isConnectionError(error as SdkError)) Object.assign(error as SdkError, { $retryable: {} });
+        throw error;
+      }
     },
     { step: 'deserialize', priority: 'low', name: 'assertOutput', override: true },
   );
@@ -79,8 +85,11 @@ export const callStore = async <Input extends ServiceInputTypes, Output extends 
 
 /** A response without a request id is not from DynamoDB, and proves nothing about the item. */
 const assertDynamoDB = ({ $metadata }: ServiceOutputTypes): void => {
-  if ($metadata.requestId === undefined) throw notDynamoDB();
+  if (!requestId.test($metadata.requestId ?? '')) throw notDynamoDB();
 };
+
+/** DynamoDB's have 52 letters and digits, emulators' are often UUIDs. */
+const requestId = /^[a-z\d][a-z\d-]*$/i;
 
 const notDynamoDB = (): StoreUnavailable => new StoreUnavailable('The response is not from DynamoDB');
 
@@ -115,16 +124,22 @@ const temporaryErrors = /^(?:AbortError|InvalidSignatureException|TransactionCon
 
 /** Besides those that the SDK retries: the connection failed or was lost, or the other side spoke no HTTP or TLS. */
 const connectionErrors =
-  /^(?:E(?:ADDRNOTAVAIL|CONNABORTED|HOSTDOWN|NET(?:DOWN|RESET)|PROTO)|HPE_\w+|ERR_SSL_\w+|ERR_STREAM_PREMATURE_CLOSE)$/;
+  /^(?:E(?:ADDRNOTAVAIL|CANCELED|CONNABORTED|HOSTDOWN|NET(?:DOWN|RESET)|NONET|NOTCONN|OF|PROTO|SHUTDOWN)|HPE_\w+|ERR_(?:SOCKET_(?:CLOSED|CONNECTION_TIMEOUT)|SSL_\w+|STREAM_(?:DESTROYED|PREMATURE_CLOSE)|TLS_HANDSHAKE_TIMEOUT))$/;
+
+/** Besides those that the SDK retries: DynamoDB's name did not resolve (codes of getaddrinfo and c-ares). */
+const lookupErrors =
+  /^E(?:AI_(?:ADDRFAMILY|CANCELED|FAIL|NODATA|NONAME|SYSTEM)|BADRESP|BUSY|CANCELLED|DESTRUCTION|FORMERR|INTR|IO|NODATA|NONAME|NOTIMP|REFUSED|SERVFAIL|TIMEOUT)$/;
 
 type SdkError = Parameters<typeof isTransientError>[0] & { code?: string };
 
-/** Other errors are our faults: denied access, no table, no credentials, EMFILE. */
+const isConnectionError = ({ code = '' }: SdkError): boolean => connectionErrors.test(code) || lookupErrors.test(code);
+
+/** Other errors are our faults: denied access, no table, no credentials, a refused certificate, EMFILE, no memory. */
 const isTemporary = (error: SdkError): boolean =>
   isThrottlingError(error) ||
   isTransientError(error) ||
   isServerError(error) ||
   temporaryErrors.test(error.name) ||
-  connectionErrors.test(error.code ?? '') ||
+  isConnectionError(error) ||
   // The SDK could not read DynamoDB's response.
   error.$metadata?.httpStatusCode === 200;

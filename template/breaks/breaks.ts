@@ -96,6 +96,9 @@ const byFile: Record<string, Record<string, string>> = {
   'functions/plants/dynamodb.ts': {
     '[-    throwOnRequestTimeout: true,\n-]': 'If the store hangs, the first attempt lasts until the deadline.',
     '[-response.statusCode !== 200 || -]': 'A plant counts as stored after a 201, which DynamoDB does not send.',
+    "requestId ?? [-''-]{+'none'+})": 'A plant counts as stored after a response without a request id.',
+    '{ [-$retryable: {}-] }': 'If the name of DynamoDB does not resolve at once, the client gets a 503.',
+    '[-BUSY|-]': 'A name that does not resolve for a moment is a fault of ours, and pages.',
   },
   'functions/http/valid-event.ts': { "? name : [-'*'-]{+name+}": 'The log has names of fields that a client made up.' },
   'functions/http/exact-json.ts': { '\\d{[-16-]{+17+}}': 'An id of 16 digits is rounded.' },

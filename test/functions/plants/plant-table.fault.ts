@@ -1,5 +1,5 @@
-import { Agent } from 'node:http';
-import { Socket } from 'node:net';
+import { Agent, type OutgoingHttpHeaders } from 'node:http';
+import { type LookupFunction, Socket } from 'node:net';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type OngoingRequest, StoreUnavailable, storeLimits } from '../../../functions/plants/dynamodb.ts';
@@ -73,33 +73,65 @@ describe.concurrent('addPlant', () => {
   });
 
   /**
-   * Adds a plant while the connection fails with the error code `code`. @returns the connection's error, and the error
-   * that adding the plant throws
+   * Adds a plant while each connection fails with the error code `code`. @returns the connection's error, the number of
+   * attempts, and the error that adding the plant throws
    */
   const addWithout = async (code: string) => {
     const fault = Object.assign(new Error(code), { code });
-    const client = new DynamoDBClient({ ...anyCredentials, ...storeLimits, maxAttempts: 1 });
-    client.middlewareStack.add(() => () => Promise.reject(fault), { step: 'finalizeRequest', priority: 'low' });
-    return { fault, thrown: await addWith(client)(newPlant()).catch((error) => error) };
+    let attempts = 0;
+    const handle = () => {
+      attempts += 1;
+      return Promise.reject(fault);
+    };
+    const requestHandler = { handle, updateHttpClientConfig: () => {}, httpHandlerConfigs: () => ({}) };
+    const thrown = await adder({ requestHandler })(newPlant()).catch((error) => error);
+    return { fault, attempts, thrown };
   };
 
   test.each([
     ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EADDRNOTAVAIL', 'EHOSTDOWN', 'ENETDOWN', 'ENETRESET'],
-    ...['EPROTO', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ECONNABORTED', 'HPE_HEADER_OVERFLOW'],
-    ...['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR', 'ERR_STREAM_PREMATURE_CLOSE'],
-  ])('throws StoreUnavailable if the connection fails with %s, a temporary error', async (code) => {
-    const { fault, thrown } = await addWithout(code);
+    ...['EPROTO', 'EHOSTUNREACH', 'ENETUNREACH', 'ENONET', 'ECONNABORTED', 'ECANCELED', 'ENOTCONN', 'ESHUTDOWN', 'EOF'],
+    ...['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR', 'ERR_TLS_HANDSHAKE_TIMEOUT'],
+    ...['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED', 'ERR_SOCKET_CLOSED', 'ERR_SOCKET_CONNECTION_TIMEOUT'],
+    'HPE_HEADER_OVERFLOW',
+    // The name did not resolve: getaddrinfo's codes, then c-ares's.
+    ...[
+      'ENOTFOUND',
+      'EAI_ADDRFAMILY',
+      'EAI_AGAIN',
+      'EAI_CANCELED',
+      'EAI_FAIL',
+      'EAI_NODATA',
+      'EAI_NONAME',
+      'EAI_SYSTEM',
+    ],
+    ...['EBUSY', 'EINTR', 'EIO'],
+    ...['EBADRESP', 'ECANCELLED', 'EDESTRUCTION', 'EFORMERR', 'ENODATA', 'ENONAME', 'ENOTIMP', 'EREFUSED', 'ESERVFAIL'],
+    'ETIMEOUT',
+  ])('after three attempts, throws StoreUnavailable if each fails with %s, a temporary error', async (code) => {
+    const { fault, attempts, thrown } = await addWithout(code);
     expect(thrown).toBeInstanceOf(StoreUnavailable);
     expect(thrown.cause).toBe(fault);
+    expect(attempts).toBe(3);
   });
 
-  test.each(['ERR_INVALID_URL', 'CERT_HAS_EXPIRED', 'EACCES', 'EMFILE', 'ENOSPC', 'ERR_TLS_CERT_ALTNAME_INVALID'])(
-    'throws the error unchanged if the connection fails with %s, which is not temporary',
-    async (code) => {
-      const { fault, thrown } = await addWithout(code);
-      expect(thrown).toBe(fault);
-    },
-  );
+  test.each([
+    ...['ERR_INVALID_URL', 'CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'ERR_SOCKET_BAD_PORT', 'EACCES'],
+    ...['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'ENOSPC', 'EAI_MEMORY', 'EAI_FAMILY', 'EBADNAME'],
+  ])('throws the error unchanged, at once, if the connection fails with %s, which is not temporary', async (code) => {
+    const { fault, attempts, thrown } = await addWithout(code);
+    expect(thrown).toBe(fault);
+    expect(attempts).toBe(1);
+  });
+
+  test("returns 'created' if the store's name resolves only at the second attempt", async () => {
+    const faults = [Object.assign(new Error('getaddrinfo EBUSY'), { code: 'EBUSY' }), null];
+    const lookup: LookupFunction = (_, __, callback) =>
+      callback(faults.shift() ?? null, [{ address: '127.0.0.1', family: 4 }]);
+    const requestHandler = { ...storeLimits.requestHandler, httpAgent: new Agent({ lookup }) };
+    const addPlant = adder({ endpoint: store.endpoint.replace('127.0.0.1', 'store.example'), requestHandler });
+    expect(await addPlant(newPlant())).toBe('created');
+  });
 
   test.each([200, 302, 400, 403, 500])(
     'throws StoreUnavailable if the connection breaks after the headers of a response with the status %i',
@@ -182,12 +214,34 @@ describe.concurrent('addPlant', () => {
     },
   );
 
-  test("throws StoreUnavailable if a response says that the plant's id is taken, but has no request id: such a response is not from DynamoDB", async () => {
-    const plant = plantWith(faults.dynamoDbError(400, 'ConditionalCheckFailedException'));
-    const error = await adder()(plant).catch((thrown) => thrown);
-    expect(error).toBeInstanceOf(StoreUnavailable);
-    expect(error.message).toBe('The response is not from DynamoDB');
+  test.each<[ids: string, headers: OutgoingHttpHeaders]>([
+    ['no request id', {}],
+    ['an empty one', { 'x-amzn-requestid': '' }],
+    ['a blank one', { 'x-amzn-requestid': ' \t' }],
+    ['two', { 'x-amzn-requestid': ['R1', 'R2'] }],
+    ['two empty ones', { 'x-amzn-requestid': ['', ''] }],
+    ['a placeholder for one', { 'x-amzn-requestid': '-' }],
+    ['one with other characters', { 'x-amzn-requestid': '<none>' }],
+  ])('throws StoreUnavailable if a response has %s: such a response is not from DynamoDB', async (_, headers) => {
+    const id = newId();
+    for (const fault of [faults.captivePortal, faults.dynamoDbError(400, 'ConditionalCheckFailedException')]) {
+      store.fail(id, (call) => {
+        for (const [name, value = ''] of Object.entries(headers)) call.response.setHeader(name, value);
+        return fault(call);
+      });
+      const error = await adder()(newPlant(id)).catch((thrown) => thrown);
+      expect(error).toBeInstanceOf(StoreUnavailable);
+      expect(error.message).toBe('The response is not from DynamoDB');
+    }
   });
+
+  test.each(['ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789ABCDEFGHIJKLMNOP', '0b8d3c1e-7a54-4f0e-9b1d-2f6c5f0d7a11'])(
+    "takes a response with the request id %s, as DynamoDB or an emulator sends it, for DynamoDB's",
+    async (requestId) => {
+      const plant = plantWith(({ response }) => response.writeHead(200, { 'x-amzn-requestid': requestId }).end('{}'));
+      expect(await adder()(plant)).toBe('created');
+    },
+  );
 
   test.each([
     [204, ''],
