@@ -17,12 +17,12 @@ const root = path.resolve(import.meta.dirname, '../..');
 // An ES module bundle that contains CommonJS libraries needs this banner, because ES modules do not have `require`.
 const banner = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
 
+const asSdkDocuments: BundlingOptions = { minify: true, mainFields: ['module', 'main'], format: OutputFormat.CJS };
+
 /** The handlers with which ours are compared, each with the NodejsFunction options in its library's documentation. */
 const handlers: Record<string, { entry: string; bundling: BundlingOptions }> = {
-  bare: {
-    entry: 'bare.lambda.ts',
-    bundling: { minify: true, mainFields: ['module', 'main'], format: OutputFormat.CJS },
-  },
+  bare: { entry: 'bare.lambda.ts', bundling: asSdkDocuments },
+  logging: { entry: 'logging.lambda.ts', bundling: asSdkDocuments },
   usual: { entry: 'usual.lambda.ts', bundling: { minify: true, format: OutputFormat.ESM, banner } },
   powertools: {
     entry: 'peers/powertools.lambda.ts',

@@ -59,7 +59,7 @@ const targets: Target[] = [
   { measure: 'import', of: 'authorizer', against: 'bare', bound: 0.35 },
   { measure: 'first', of: measured, against: 'bare', bound: 0.85 },
   { measure: 'first', of: measured, against: 'usual', bound: 0.5 },
-  { measure: 'warm', of: measured, against: 'bare', bound: 1.05 },
+  { measure: 'warm', of: measured, against: 'logging', bound: 1.05 },
   { measure: 'warm', of: measured, against: 'usual', bound: 0.95 },
   { measure: 'warm', of: 'authorizer', bound: 0.2 },
   { measure: 'warm', of: 'authorizer, ES256', bound: 0.2 },
