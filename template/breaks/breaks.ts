@@ -540,9 +540,14 @@ const byFile: Record<string, Record<string, string>> = {
     'isEqual [-? bound.isExclusive || !wide.isExclusive :-]{+||+} inner.limit > outer.limit':
       'A limit that becomes exclusive passes as compatible.',
   },
+  'tools/release/diff/template.ts': {
+    "'Fn::If') return { [key]: [[-condition(first, outer)-]{+first+},":
+      'A pull request may change what a condition of the table stands for.',
+  },
   'tools/release/diff/loss.ts': {
+    '...[-might, ...-](whats ?? [])': 'A pull request may put a condition on the table, which deletes it.',
     '[-|| /^(Retain|Snapshot)/.test(DeletionPolicy)-]': 'A pull request may leave log groups behind.',
-    '[-?? (now && hasRetypedKey(then, now) ? losses.WILL_REPLACE : undefined)-]':
+    '[-?? (now && losses[impactOnKey(then, now)])-]':
       'A pull request may replace the table by one whose key has another type.',
     'if (after >= [-days-]{+Math.min(days, 1)+}) return [];': 'A pull request may cut backups to one day.',
   },

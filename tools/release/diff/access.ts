@@ -1,5 +1,5 @@
 /** Compares who may do what, no matter which policy allows that, and the ways into the service. */
-import { type Finding, ofType, type Resource, type Template, textOf } from './template.ts';
+import { type Finding, isLate, ofType, type Resource, type Template, textOf, withDefinitions } from './template.ts';
 
 /** One action that a policy allows or denies; an empty `condition` means that it always does. */
 type Permission = { effect: string; who: string; action: string; resource: string; condition: string };
@@ -7,7 +7,8 @@ type Permission = { effect: string; who: string; action: string; resource: strin
 type Statement = Record<'Effect' | 'Principal' | 'Action' | 'Resource' | 'Condition', unknown>;
 
 /** Finds the permissions that somebody would gain by a change, including those that would no longer be denied. */
-export const findPermissions = (before: Template, after: Template): Finding[] => {
+export const findPermissions = (old: Template, own: Template): Finding[] => {
+  const [before, after] = [withDefinitions(old), withDefinitions(own)];
   const [then, now] = [permissionsOf(before), permissionsOf(after)];
   // Compare functions instead of their roles: a function can move to another role and gain nothing.
   const isOfFunctions = ({ who, resource }: Permission) => {
@@ -45,11 +46,13 @@ const isForFunctions = (template: Template, role: string): boolean => {
 
 /** Lists all permissions, those of a role or group also for each resource or user that has the role or group. */
 const permissionsOf = (template: Template): Permission[] => {
-  const own = Object.entries(template.Resources).flatMap(([id, resource]) => [
-    ...statementsIn(resource.Properties).flatMap((statement) => expanded(statement, id, resource)),
-    ...managedPolicies(id, resource),
-    ...(/^AWS::Lambda::(LayerVersion)?Permission$/.test(resource.Type) ? [ofPermission(resource)] : []),
-  ]);
+  const own = Object.entries(template.Resources).flatMap(([id, resource]) =>
+    [
+      ...statementsIn(resource.Properties).flatMap((statement) => expanded(statement, id, resource)),
+      ...managedPolicies(id, resource),
+      ...(/^AWS::Lambda::(LayerVersion)?Permission$/.test(resource.Type) ? [ofPermission(resource)] : []),
+    ].map((each) => ifDeployed(resource, each)),
+  );
   const byRole = rolesIn(template).flatMap(([who, role]): Permission[] =>
     template.Resources[role]
       ? own.flatMap((each) => {
@@ -60,6 +63,13 @@ const permissionsOf = (template: Template): Permission[] => {
       : [{ ...unread('Allow', who), action: `do what ${role} may` }],
   );
   return [...own, ...byRole];
+};
+
+/** Adds the Condition of the resource that makes a permission. */
+const ifDeployed = ({ Condition }: Resource, permission: Permission): Permission => {
+  if (Condition === undefined) return permission;
+  const { condition } = permission;
+  return { ...permission, condition: `${condition}${condition && ' and '}${JSON.stringify({ Condition })}` };
 };
 
 /** Lists which functions and other resources use each role, and which users belong to each group. */
@@ -175,8 +185,8 @@ const matches = (pattern: string, text: string): boolean => {
 
 /** Finds routes and function URLs that are new, that are guarded in another way, or that are no longer guarded. */
 export const findRoutes = (before: Template, after: Template): Finding[] => {
-  const then = entrancesOf(before);
-  return [...entrancesOf(after)].flatMap(([name, guard]): Finding[] => {
+  const then = entrancesOf(withDefinitions(before));
+  return [...entrancesOf(withDefinitions(after))].flatMap(([name, guard]): Finding[] => {
     const isNew = !then.has(name);
     if (!isNew && then.get(name) === guard) return [];
     if (guard === undefined) return [{ rule: 'open-route', what: `${name} would be open to everyone.` }];
@@ -184,17 +194,21 @@ export const findRoutes = (before: Template, after: Template): Finding[] => {
   });
 };
 
+/** What only a deployment evaluates might be NONE, so it counts as no guard. */
+const guardOf = (type: unknown, checks: unknown[]): string | undefined =>
+  type === 'NONE' || isLate(type) ? undefined : JSON.stringify([type, ...checks]);
+
 /** The ways into the service, such as routes and function URLs. A guard says what checks callers, if anything does. */
 const entrancesOf = (template: Template): Map<string, string | undefined> => {
-  const routes = ofType(template, /^AWS::ApiGatewayV2::Route$/).map(([, { Properties = {} }]) => {
+  const routes = ofType(template, /^AWS::ApiGatewayV2::Route$/).map(([, { Condition, Properties = {} }]) => {
     const { ApiId, RouteKey, AuthorizationType = 'NONE', AuthorizerId, AuthorizationScopes } = Properties;
-    const authorizer = template.Resources[textOf(AuthorizerId)]?.Properties;
-    const guard = JSON.stringify([AuthorizationType, AuthorizerId, AuthorizationScopes, authorizer]);
-    return [`${textOf(RouteKey)} of ${textOf(ApiId)}`, AuthorizationType === 'NONE' ? undefined : guard] as const;
+    const authorizer = template.Resources[textOf(AuthorizerId)];
+    const checks = [AuthorizerId, AuthorizationScopes, authorizer?.Properties, Condition, authorizer?.Condition];
+    return [`${textOf(RouteKey)} of ${textOf(ApiId)}`, guardOf(AuthorizationType, checks)] as const;
   });
-  const urls = ofType(template, /^AWS::Lambda::Url$/).map(([, { Properties = {} }]) => {
-    const { TargetFunctionArn, AuthType } = Properties;
-    return [`The URL of ${textOf(TargetFunctionArn)}`, AuthType === 'NONE' ? undefined : textOf(AuthType)] as const;
+  const urls = ofType(template, /^AWS::Lambda::Url$/).map(([, { Condition, Properties = {} }]) => {
+    const { TargetFunctionArn, AuthType = 'NONE' } = Properties;
+    return [`The URL of ${textOf(TargetFunctionArn)}`, guardOf(AuthType, [Condition])] as const;
   });
   const apis = ofType(template, /^AWS::ApiGatewayV2::Api$/).flatMap(([id, { Properties = {} }]) => {
     const { Target, RouteKey, DisableExecuteApiEndpoint } = Properties;
@@ -202,7 +216,9 @@ const entrancesOf = (template: Template): Map<string, string | undefined> => {
     const isQuick = Target !== undefined || RouteKey !== undefined;
     return [
       ...(isQuick ? [[`${textOf(RouteKey) || '$default'} of ${id}`, undefined] as const] : []),
-      ...(DisableExecuteApiEndpoint === true ? [] : [[`The execute-api address of ${id}`, 'its routes'] as const]),
+      ...(String(DisableExecuteApiEndpoint) === 'true'
+        ? []
+        : [[`The execute-api address of ${id}`, 'its routes'] as const]),
     ];
   });
   return new Map([...apis, ...routes, ...urls]);

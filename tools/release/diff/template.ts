@@ -7,12 +7,16 @@ import { type ProjectCopy, startIn } from '../project-copy.ts';
 /** The parts of a CloudFormation resource that `npm run diff` reads. */
 export type Resource = {
   Type: string;
+  Condition?: unknown;
   Properties?: Record<string, unknown>;
   DeletionPolicy?: string;
   UpdateReplacePolicy?: string;
 };
 
-export type Template = { Resources: Record<string, Resource> };
+/** `Transform` names macros, which may change everything. The other sections are read only by `withDefinitions`. */
+export type Template = { Resources: Record<string, Resource>; Transform?: unknown } & {
+  [section in 'Conditions' | 'Parameters' | 'Mappings']?: Record<string, unknown>;
+};
 
 /** A stack's template. `isProtected` says whether the stack has termination protection. */
 export type StackTemplate = { template: Template; isProtected: boolean };
@@ -39,6 +43,54 @@ export const withoutHashes = (template: Template): Template => {
 
 /** The hash of what a role allows: in lower case, at the end of its id, after CDK's own hash in upper case. */
 const hashOfPermissions = /(?<=[\dA-F]{8})[\da-f]{8}$/;
+
+/**
+ * Puts the definitions of conditions, parameters and mappings in the places that name them. CloudFormation evaluates
+ * these only when it deploys, so a comparison of the names alone would miss a change of what they stand for.
+ */
+export const withDefinitions = (template: Template): Template => {
+  const { Resources, Conditions = {}, Parameters = {}, Mappings = {} } = template;
+  const known = (definitions: Record<string, unknown>, name: unknown): name is string =>
+    typeof name === 'string' && Object.hasOwn(definitions, name);
+  const condition = (name: unknown, outer: string[]): unknown =>
+    known(Conditions, name) && !outer.includes(name) ? { [name]: expand(Conditions[name], [...outer, name]) } : name;
+  const parameters = (text: unknown): object =>
+    Object.fromEntries(
+      [...JSON.stringify(text).matchAll(/\$\{(\w+)\}/g)].flatMap(([, name]) =>
+        known(Parameters, name) ? [[name, Parameters[name]]] : [],
+      ),
+    );
+  const expand = (value: unknown, outer: string[] = []): unknown => {
+    if (Array.isArray(value)) return value.map((each) => expand(each, outer));
+    if (!(value instanceof Object)) return value;
+    const [[key, inner] = [], ...others] = Object.entries(value);
+    if (others.length === 0 && Array.isArray(inner)) {
+      const [first, ...rest] = inner;
+      if (key === 'Fn::If') return { [key]: [condition(first, outer), ...rest.map((each) => expand(each, outer))] };
+      if (key === 'Fn::FindInMap' && known(Mappings, first))
+        return { [key]: [Mappings[first], ...(expand(rest, outer) as unknown[])] };
+    }
+    if (others.length === 0 && key === 'Ref' && known(Parameters, inner))
+      return { Parameter: { [inner]: Parameters[inner] } };
+    if (others.length === 0 && key === 'Condition' && typeof inner === 'string')
+      return { [key]: condition(inner, outer) };
+    if (others.length === 0 && key === 'Fn::Sub') return { [key]: expand(inner, outer), ...parameters(inner) };
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, expand(each, outer)]));
+  };
+  const resources = Object.entries(Resources).map(([id, { Condition, ...resource }]) => [
+    id,
+    { ...(expand(resource) as Resource), ...(Condition !== undefined && { Condition: condition(Condition, []) }) },
+  ]);
+  return { ...template, Resources: Object.fromEntries(resources) };
+};
+
+/** Whether a value, or a part of it, is known only when CloudFormation deploys. */
+export const isLate = (value: unknown): boolean => {
+  if (!(value instanceof Object)) return typeof value === 'string' && value.includes('{{resolve:');
+  return Object.entries(value).some(([key, inner]) =>
+    key === 'Ref' ? !String(inner).startsWith('AWS::') : /^(Fn::\w+|Parameter)$/.test(key) || isLate(inner),
+  );
+};
 
 export const functionsWithNewCode = (before: Template, after: Template): string[] =>
   ofType(before, /^AWS::Lambda::Function$/).flatMap(([id, { Properties: then }]) => {

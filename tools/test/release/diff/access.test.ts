@@ -124,6 +124,26 @@ test.each<[what: string, before: Resources, after: Resources]>([
   expect(whats(before, after)).toEqual([]);
 });
 
+/** Gives the only resource a Condition. */
+const ifProd = ({ One }: Resources): Resources => ({ One: { ...(One as Resource), Condition: 'IsProd' } });
+
+test('findPermissions takes what depends on a condition for less than the same without one', () => {
+  expect(whats(ifProd(policy(get)), policy(get))).toEqual([mayGet('Role')]);
+  expect(whats(policy(get), ifProd(policy(get)))).toEqual([]);
+  const denied = 'Role would no longer be denied s3:* on *.';
+  expect(whats(policy(deny('s3:*')), ifProd(policy(deny('s3:*'))))).toEqual([denied]);
+  expect(whats(ifProd(policy(deny('s3:*'))), policy(deny('s3:*')))).toEqual([]);
+});
+
+test('findPermissions reports a statement that depends on a condition whose definition changes', () => {
+  const template = (stage: string): Template => ({
+    Conditions: { IsProd: { 'Fn::Equals': [{ Ref: 'AWS::StackName' }, stage] } },
+    Resources: policy(onlyProd),
+  });
+  expect(findPermissions(template('prod'), template('prod'))).toEqual([]);
+  expect(findPermissions(template('prod'), template('live'))).toHaveLength(1);
+});
+
 const conditional = trust({ Service: 'lambda.amazonaws.com' }, onlyOwn);
 const unreadable = { AssumeRolePolicyDocument: { Ref: 'Trust' } };
 
@@ -178,7 +198,7 @@ const api = (properties: object): Resource => ({
   Type: 'AWS::ApiGatewayV2::Api',
   Properties: { DisableExecuteApiEndpoint: true, ...properties },
 });
-const url = (AuthType: string): Resource => ({
+const url = (AuthType: unknown): Resource => ({
   Type: 'AWS::Lambda::Url',
   Properties: { AuthType, TargetFunctionArn: { 'Fn::GetAtt': ['Function', 'Arn'] } },
 });
@@ -202,6 +222,17 @@ test.each<[says: string, after: Template['Resources']]>([
   ['open-route: The URL of Function.Arn would be open to everyone.', { Url: url('NONE') }],
   ['open-route: $default of Api would be open to everyone.', { Api: api({ Target: 'arn:function' }) }],
   ['route: The execute-api address of Api would be new.', { Api: api({ DisableExecuteApiEndpoint: false }) }],
+  ['route: The execute-api address of Api would be new.', { Api: api({ DisableExecuteApiEndpoint: 'false' }) }],
+  ['route: The execute-api address of Api would be new.', { Api: api({ DisableExecuteApiEndpoint: { Ref: 'Off' } }) }],
+  [
+    'open-route: GET /things of Api would be open to everyone.',
+    { Get: route('GET /things', { AuthorizationType: { 'Fn::If': ['IsProd', 'CUSTOM', 'NONE'] } }) },
+  ],
+  ['open-route: The URL of Function.Arn would be open to everyone.', { Url: url({ Ref: 'AuthType' }) }],
+  [
+    'route: GET /things of Api would be guarded in another way.',
+    { Authorizer: { ...authorizer(0), Condition: 'IsProd' } },
+  ],
 ])('findRoutes reports "%s"', (says, after) => {
   expect(changes({ ...before, ...after })).toEqual([says]);
 });

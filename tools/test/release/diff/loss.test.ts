@@ -103,6 +103,126 @@ test.each<[what: string, now: Template['Resources']]>([
   expect(whats(before.Resources, now)).toEqual([]);
 });
 
+type Sections = Omit<Template, 'Resources'>;
+
+/** A retained table, with attributes and properties in place of the usual ones, in a template with other sections. */
+const tableIn = (attributes: object, properties: object = {}, sections: Sections = {}): Template => ({
+  ...sections,
+  Resources: {
+    One: {
+      ...{ Type: table, DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain', ...attributes },
+      Properties: {
+        AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'N' }],
+        KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
+        DeletionProtectionEnabled: true,
+        ...properties,
+      },
+    },
+  },
+});
+const lossesOf = (then: Template, now: Template): string[] =>
+  findLosses({ template: then, isProtected: true }, { template: now, isProtected: true }).map(({ what }) => what);
+
+const onlyIf = (value: unknown, other: unknown) => ({ 'Fn::If': ['IsProd', value, other] });
+const isProd = (value: string): Sections => ({
+  Conditions: { Named: { 'Fn::Equals': [{ Ref: 'Stage' }, value] }, IsProd: { 'Fn::Not': [{ Condition: 'Named' }] } },
+});
+const parameter = (Default: string): Sections => ({ Parameters: { Value: { Type: 'String', Default } } });
+const mapping = (days: number): Sections => ({ Mappings: { Days: { prod: { days } } } });
+const byMap = { RetentionInDays: { 'Fn::FindInMap': ['Days', 'prod', 'days'] } };
+const keyOf = (AttributeType: unknown) => ({ AttributeDefinitions: [{ AttributeName: 'id', AttributeType }] });
+const recovery = (enabled: unknown, days: unknown) => ({
+  PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: enabled, RecoveryPeriodInDays: days },
+});
+
+const deleted = 'might be deleted, because only a deployment evaluates its Condition';
+const less = (name: string) => `might be protected less, because only a deployment evaluates its ${name}`;
+
+test.each<[says: string, then: Template, now: Template]>([
+  [deleted, tableIn({}), tableIn({ Condition: 'IsProd' })],
+  [deleted, tableIn({ Condition: 'IsProd' }), tableIn({ Condition: 'Named' })],
+  [deleted, tableIn({ Condition: 'IsProd' }, {}, isProd('prod')), tableIn({ Condition: 'IsProd' }, {}, isProd('live'))],
+  [less('DeletionPolicy'), tableIn({}), tableIn({ DeletionPolicy: onlyIf('Retain', 'Delete') })],
+  [less('DeletionPolicy'), tableIn({ DeletionPolicy: { Ref: 'Policy' } }), tableIn({ DeletionPolicy: 'Delete' })],
+  [
+    less('DeletionProtectionEnabled'),
+    tableIn({}),
+    tableIn({}, { DeletionProtectionEnabled: { Ref: 'Value' } }, parameter('true')),
+  ],
+  [
+    less('DeletionProtectionEnabled'),
+    tableIn({}, { DeletionProtectionEnabled: { Ref: 'Value' } }, parameter('true')),
+    tableIn({}, { DeletionProtectionEnabled: { Ref: 'Value' } }, parameter('false')),
+  ],
+  [
+    less('DeletionProtectionEnabled'),
+    tableIn({}, { DeletionProtectionEnabled: onlyIf(true, false) }),
+    tableIn({}, { DeletionProtectionEnabled: false }),
+  ],
+  [less('DeletionProtectionEnabled'), tableIn({}), tableIn({}, { DeletionProtectionEnabled: '{{resolve:ssm:on}}' })],
+  [less('RetentionInDays'), tableIn({}, byMap, mapping(90)), tableIn({}, byMap, mapping(1))],
+  [less('Replicas'), tableIn({}, replicas(true)), tableIn({}, { Replicas: onlyIf([], []) })],
+  [
+    less('TimeToLiveSpecification'),
+    tableIn({}),
+    tableIn({}, { TimeToLiveSpecification: { AttributeName: 'at', Enabled: onlyIf(true, false) } }),
+  ],
+  [
+    'would lose its deletion protection',
+    tableIn({}, { DeletionProtectionEnabled: 'true' }),
+    tableIn({}, { DeletionProtectionEnabled: 'false' }),
+  ],
+  ['would lose its DeletionPolicy', tableIn({}, byMap), tableIn({ DeletionPolicy: 'Delete' }, byMap)],
+  [
+    'would have a shorter point-in-time recovery (7 instead of 35 days)',
+    tableIn({}, recovery('true', '35')),
+    tableIn({}, recovery('true', '7')),
+  ],
+  [
+    'would delete items after their time to live',
+    tableIn({}),
+    tableIn({}, { TimeToLiveSpecification: { Enabled: 'true' } }),
+  ],
+  ['might be replaced by a new one', tableIn({}), tableIn({}, keyOf(onlyIf('N', 'S')))],
+  ['might be replaced by a new one', tableIn({}), tableIn({}, { AttributeDefinitions: onlyIf([], []) })],
+  [
+    replaced,
+    tableIn({}, { TableName: { Ref: 'Value' } }, parameter('a')),
+    tableIn({}, { TableName: { Ref: 'Value' } }, parameter('b')),
+  ],
+  [
+    replaced,
+    tableIn({}, { TableName: { 'Fn::Sub': `\${Value}-table` } }, parameter('a')),
+    tableIn({}, { TableName: { 'Fn::Sub': `\${Value}-table` } }, parameter('b')),
+  ],
+  ['would be deleted', tableIn({ Type: log, DeletionPolicy: onlyIf('Retain', 'Delete') }), { Resources: {} }],
+])('findLosses reports what only a deployment evaluates, and texts: "%s"', (says, then, now) => {
+  expect(lossesOf(then, now)).toEqual([`One (${then.Resources['One']?.Type}) ${says}.`]);
+  expect(lossesOf(then, then)).toEqual([]);
+  expect(lossesOf(now, now)).toEqual([]);
+});
+
+test('findLosses reports no loss if a table no longer depends on a condition, or a text stands for the same value', () => {
+  expect(lossesOf(tableIn({ Condition: 'IsProd' }), tableIn({}))).toEqual([]);
+  expect(lossesOf(tableIn({}), tableIn({}, { DeletionProtectionEnabled: 'true' }))).toEqual([]);
+});
+
+test.each<[where: string, template: Template]>([
+  ['of the template', tableIn({}, {}, { Transform: 'Shrink' })],
+  ['in the properties of a resource', tableIn({}, { 'Fn::Transform': 'Shrink' })],
+])('findLosses reports a macro %s, which may change everything when the stack is deployed', (_, template) => {
+  const says = 'Macros (["Shrink"]) might change everything when the stack is deployed.';
+  expect(lossesOf(tableIn({}), template)).toEqual([says]);
+  expect(lossesOf(template, template)).toEqual([]);
+});
+
+test('findLosses reads conditions that refer to each other in a circle', () => {
+  const Conditions = { A: { 'Fn::Not': [{ Condition: 'B' }] }, B: { 'Fn::Not': [{ Condition: 'A' }] } };
+  expect(lossesOf(tableIn({}), tableIn({ Condition: 'A' }, {}, { Conditions }))).toEqual([
+    `One (${table}) ${deleted}.`,
+  ]);
+});
+
 test('findLosses reports that the stack loses its termination protection, unless it had none', () => {
   const [closed, open] = [true, false].map((isProtected) => ({ template: before, isProtected })) as [never, never];
   expect(findLosses(closed, open)).toEqual([
