@@ -75,7 +75,7 @@ export class PlantStoreStack extends Stack {
     const monitoring = new Monitoring(this, 'Monitoring', watched, settings);
     if (stage === 'prod') {
       const functions = { ...ofOperations, authorizer };
-      const smokeTest = new SmokeTest(this, 'SmokeTest', { functions, issuer, stage, tracing });
+      const smokeTest = new SmokeTest(this, 'SmokeTest', { functions, tables, issuer, stage, tracing });
       for (const [each, alarms] of monitoring.rollBackAlarms) each.rollOutInSteps(alarms, smokeTest);
     }
 

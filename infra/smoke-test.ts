@@ -1,28 +1,38 @@
 import { Duration, Stack } from 'aws-cdk-lib';
+import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
+import type { tables } from './operations.ts';
 import { BundledFunction, type ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 
 type SmokeTestProps = Pick<Settings, 'stage' | 'tracing'> & {
   /** By the names that functions/smoke-test/ uses for them. */
   functions: Record<string, ServiceFunction>;
+  tables: { id: keyof typeof tables; variable: string; table: TableV2 }[];
   issuer: string;
 };
 
 /** Tests the new version of each function before it gets requests from clients: docs/decisions/stack.md. */
 export class SmokeTest extends BundledFunction {
-  constructor(scope: Construct, id: string, { functions, issuer, stage, tracing }: SmokeTestProps) {
+  constructor(scope: Construct, id: string, { functions, tables, issuer, stage, tracing }: SmokeTestProps) {
     const arns = Object.entries(functions).map(([name, { currentVersion }]) => [name, currentVersion.functionArn]);
+    const added = tables.filter((each) => each.id === 'Plants');
     super(scope, id, {
       entry: 'smoke-test.lambda.ts',
       // CodeDeploy's event does not say which versions to test, so pass the versions in the function's environment.
-      environment: { ISSUER: issuer, VERSIONS: Stack.of(scope).toJsonString(Object.fromEntries(arns)) },
+      environment: {
+        ISSUER: issuer,
+        ...Object.fromEntries(added.map(({ variable, table }) => [variable, table.tableName])),
+        VERSIONS: Stack.of(scope).toJsonString(Object.fromEntries(arns)),
+      },
       timeout: Duration.minutes(2),
       stage,
       tracing,
     });
     for (const { currentVersion } of Object.values(functions)) currentVersion.grantInvoke(this);
+    // The checks add plants, which the smoke test deletes in the end.
+    for (const { table } of added) table.grant(this, 'dynamodb:DeleteItem');
     acknowledge(
       this,
       'Serverless-LambdaDLQ',

@@ -102,27 +102,32 @@ const changeCode = ({ key, fields, repeatsKey, added }: Drawn): void => {
     [/= AttributeType\.NUMBER;/, `= AttributeType.${isText ? 'STRING' : 'NUMBER'};`],
     [/'id' satisfies/, `'${key.name}' satisfies`],
   ]);
-  const [content, other] = [bodyOf(fields, 0), bodyOf(fields, 1)].map((body) => JSON.stringify(body));
+  const contentOf = (index: 0 | 1): string =>
+    `${JSON.stringify(bodyOf(fields, index))} satisfies Omit<New${pascal}, '${key.name}'>;`;
   const edits: [RegExp, string][] = [
-    [
-      /const content = [^;]*;/,
-      `const content = ${content} satisfies Omit<Operations['create${pascal}']['body'], '${key.name}'>;`,
-    ],
-    [/const \w+ = \{ id, \.\.\.content \};/, `const ${camel} = { ${propertyOf(key.name)}: id, ...content } as const;`],
-    [/\{ \.\.\.\w+, name: 'Another [\w ]+' \}/, `{ ${propertyOf(key.name)}: id, ...${other} }`],
+    [/const content = [^;]*;/, `const content = ${contentOf(0)}`],
+    [/const other = [^;]*;/, `const other = ${contentOf(1)}`],
+    [/= \{ id, /, `= { ${propertyOf(key.name)}: id, `],
+    [/= \{ id: otherId, /, `= { ${propertyOf(key.name)}: otherId, `],
+    [/(?<=\.\.\.other\w+, )id \}/, `${propertyOf(key.name)}: id }`],
     [/'an? [\w ]+ without a name': \{ body: \{ id \}/, `'a body without a key': { body: content`],
   ];
   if (key.code !== undefined) {
-    const { usual, random, imported } = key.code;
+    const { random, imported } = key.code;
     edits.push(
-      [/import \{ randomBytes \}/, `import { ${imported} }`],
-      [/const usualId = .*;/, `const usualId = ${usual};`],
+      [/import \{ randomInt \}/, `import { ${imported} }`],
       [/const randomId = .*;/, `const randomId = (): ${isText ? 'string' : 'number'} => ${random};`],
+      [/const otherId = .*;/, 'const otherId = randomId();'],
     );
   }
-  const response = repeatsKey ? camel : 'content';
-  const whole = added === undefined ? response : `{ ...${response}, ${addedCode.trim()} }`;
-  edits.push([/response: content/g, `response: ${whole}`]);
+  const whole = (content: string, plant: string): string => {
+    const response = repeatsKey ? plant : content;
+    return added === undefined ? response : `{ ...${response}, ${addedCode.trim()} }`;
+  };
+  edits.push(
+    [/response: content/g, `response: ${whole('content', camel)}`],
+    [/response: other/, `response: ${whole('other', `other${pascal}`)}`],
+  );
   change('functions/smoke-test/checks.ts', edits);
 };
 

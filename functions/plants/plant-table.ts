@@ -43,7 +43,7 @@ const isItemTooLarge = (error: unknown): boolean =>
   error instanceof Error && error.name === 'ValidationException' && /item size.*exceeded/i.test(error.message);
 
 /** The partition key of the table in infra/plants-table.ts. */
-const key = 'id' satisfies keyof NewPlant;
+export const key = 'id' satisfies keyof NewPlant;
 
 /** An attribute for each field of the contract. One that is undefined is not stored. */
 export type PlantItem = {

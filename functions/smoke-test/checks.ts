@@ -1,37 +1,33 @@
-import { randomBytes } from 'node:crypto';
-import type { OperationId, Operations } from '../generated/contract.ts';
+/** What is special about plants: which requests test a new version, and what they may add to the table. */
+import { randomInt } from 'node:crypto';
+import { type NewPlant, toItem } from '../plants/plant-table.ts';
+import type { Checks } from './run-checks.ts';
 
-/** A request, and its expected response: a status and a body, or an error number such as 40901. */
-export type Check<Id extends OperationId = OperationId> = {
-  pathParameters?: Record<string, string>;
-  rawQueryString?: string;
-  headers?: Record<string, string>;
-  body?: unknown;
-} & ({ status: number; response: Operations[Id]['response'] } | { error: Operations[Id]['errorCode'] });
+/** Returns a random id above 2^62. JSON.parse, which rounds to multiples of 1,024 there, would make it the id before. */
+const randomId = (): bigint => 2n ** 62n + 1_024n * BigInt(randomInt(2 ** 48 - 1)) + 1n;
 
-/** The id of the plant that stays in the table, unless a client's plant has it: docs/decisions/stack.md */
-const usualId = 9223372036854775806n;
+const adding = (plant: NewPlant) => ({ body: plant, creates: toItem(plant) });
 
-/** Returns a random id from 2^62 to 2^63. A version that rounds ids would change almost all of them. */
-const randomId = (): bigint => 2n ** 62n + BigInt.asUintN(62, randomBytes(8).readBigUInt64BE());
-
-/** For each operation, its checks by name, in the order in which they run. */
-export type Checks = { readonly [Id in OperationId]: Readonly<Record<string, Check<Id>>> };
-
-export const checksFor = (isTaken: boolean): Checks => {
-  const id = isTaken ? randomId() : usualId;
-  const content = {
-    name: 'Smoke test',
-    tag: 'Deployments add this plant.',
-  } satisfies Operations['createPlant']['response'];
+/** Returns checks with ids that no other run has, so that two runs can test the same versions at the same time. */
+export const newChecks = (): Checks => {
+  const id = randomId();
+  const otherId = id - 1n;
+  const content = { name: 'Smoke test', tag: 'Deployments add this plant and delete it.' } satisfies Omit<
+    NewPlant,
+    'id'
+  >;
+  const other = { name: 'Another plant' } satisfies Omit<NewPlant, 'id'>;
   const plant = { id, ...content };
+  const otherPlant = { id: otherId, ...other };
   return {
     createPlant: {
-      'an everyday plant': { body: plant, status: 200, response: content },
-      'a different plant with its id': { body: { ...plant, name: 'Another plant' }, error: 40901 },
+      'an everyday plant': { ...adding(plant), status: 200, response: content },
+      'a different plant with its id': { ...adding({ ...otherPlant, id }), error: 40901 },
+      // A version that rounds ids takes this id for the first one.
+      'a different plant with the id before': { ...adding(otherPlant), status: 200, response: other },
       'a plant without a name': { body: { id }, error: 40002 },
-      // If the tested version overwrites plants, this puts `plant` back, so that later versions can pass.
-      'the everyday plant again': { body: plant, status: 200, response: content },
+      // If the tested version overwrites plants, this puts `plant` back.
+      'the everyday plant again': { ...adding(plant), status: 200, response: content },
     },
   };
 };

@@ -1,6 +1,6 @@
 /** The smoke test's events: API Gateway events (payload format 2.0) with only the fields that the functions read. */
 import { type OperationId, operations, scopes } from '../generated/contract.ts';
-import type { Check } from './checks.ts';
+import type { Check } from './run-checks.ts';
 
 export const operationEvent = (operation: OperationId, check: Check, requestId: string): object => {
   const { method, path } = operations[operation];

@@ -1,22 +1,58 @@
 import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { OperationId } from '../generated/contract.ts';
-import { type Check, type Checks, checksFor } from './checks.ts';
+import type { OperationId, Operations } from '../generated/contract.ts';
+import type { CreatedItems, Item } from './created-items.ts';
 import type { Answer, Invoke } from './deployment.ts';
 import { authorizerEvent, forgedToken, operationEvent, toJson } from './events.ts';
+
+/** A request, and its expected response: a status and a body, or an error number such as 40901. */
+export type Check<Id extends OperationId = OperationId> = {
+  pathParameters?: Record<string, string>;
+  rawQueryString?: string;
+  headers?: Record<string, string>;
+  body?: unknown;
+  /** The item that the table has if the function logs the outcome `created`. */
+  creates?: Item;
+} & ({ status: number; response: Operations[Id]['response'] } | { error: Operations[Id]['errorCode'] });
+
+/** For each operation, its checks by name, in the order in which they run. */
+export type Checks = { readonly [Id in OperationId]: Readonly<Record<string, Check<Id>>> };
 
 /** For each function, the ARN of the version to test. */
 export type Versions = Record<OperationId | 'authorizer', string>;
 
 type ProblemOf = (answer: Answer) => string | undefined;
 
-type Run = { versions: Versions; issuer: string; requestId: string; invoke: Invoke };
+type Run = {
+  checks: Checks;
+  versions: Versions;
+  issuer: string;
+  requestId: string;
+  invoke: Invoke;
+  deadline: AbortSignal;
+  /** Gets each item that the run may have added. */
+  created: CreatedItems;
+};
 
-/** Runs all checks, one after the other, and logs a line for each. @returns whether the versions passed all checks */
-export const runChecks = async ({ versions, issuer, requestId, invoke }: Run): Promise<boolean> => {
+/**
+ * Runs all checks, one after the other, and logs a line for each. @returns whether the versions passed all checks
+ * @throws AbortError if a pause would outlast the deadline
+ */
+export const runChecks = async (run: Run): Promise<boolean> => {
+  const { checks, versions, issuer, requestId, invoke, deadline, created } = run;
+  const send = async (of: OperationId, check: Check): Promise<Answer> => {
+    let log = '';
+    try {
+      const answer = await invoke(versions[of], operationEvent(of, check, requestId));
+      log = answer.log;
+      return answer;
+    } finally {
+      if (check.creates) created.note(check.creates, log);
+    }
+  };
   const problems: (string | undefined)[] = [];
-  const run = async (of: keyof Versions, check: string, event: object, problemOf: ProblemOf) => {
-    const answer = await invoke(versions[of], event).catch((error: Error) => error);
+  const judge = async (of: keyof Versions, check: string, sent: Promise<Answer>, problemOf: ProblemOf) => {
+    const answer = await sent.catch((error: Error) => error);
     const problem = answer instanceof Error ? `Lambda did not run it: ${answer.name}` : problemOf(answer);
     problems.push(problem);
     const line = { function: of, check, lambdaRequestId: 'requestId' in answer ? answer.requestId : undefined };
@@ -24,41 +60,43 @@ export const runChecks = async ({ versions, issuer, requestId, invoke }: Run): P
     else console.error({ outcome: 'failed', problem, ...line });
   };
 
-  const statuses: unknown[] = [];
-  for (const [of, [[, first]]] of listed(checksFor(false)))
-    statuses.push(await settledStatus(() => invoke(versions[of], operationEvent(of, first, requestId))));
-  const isTaken = statuses.includes(409);
-  if (isTaken) console.info({ outcome: 'taken' });
-  for (const [of, checks] of listed(checksFor(isTaken))) {
-    for (const [name, check] of checks)
-      await run(of, name, operationEvent(of, check, requestId), (answer) => problemOfResponse(answer, check));
+  const listed = Object.entries<Record<string, Check>>(checks).map(
+    ([of, named]) => [of as OperationId, Object.entries(named) as [Named, ...Named[]]] as const,
+  );
+  await settle(
+    listed.map(
+      ([of, [[, first]]]) =>
+        () =>
+          send(of, first),
+    ),
+    deadline,
+  );
+  for (const [of, named] of listed) {
+    for (const [name, check] of named)
+      await judge(of, name, send(of, check), (answer) => problemOfResponse(answer, check));
   }
-  await run('authorizer', 'a forged token', authorizerEvent(forgedToken(issuer), requestId), problemOfRefusal);
+  const forged = invoke(versions.authorizer, authorizerEvent(forgedToken(issuer), requestId));
+  await judge('authorizer', 'a forged token', forged, problemOfRefusal);
   return problems.every((problem) => problem === undefined);
 };
 
 type Named = [name: string, check: Check];
 
-const listed = (checks: Checks) =>
-  Object.entries<Record<string, Check>>(checks).map(
-    ([of, named]) => [of as OperationId, Object.entries(named) as [Named, ...Named[]]] as const,
-  );
-
 /**
- * Repeats a request while the answer is 500, for up to a minute: a new version has a new role, and DynamoDB may not know
- * its permissions yet. @returns the status of the last answer
+ * Repeats each request while the answer is 500, for up to a minute in all: new versions have new roles, and DynamoDB may
+ * not know their permissions yet.
  */
-const settledStatus = async (send: () => Promise<Answer>): Promise<unknown> => {
-  for (let attempt = 1; ; attempt++) {
-    const status = await send().then(({ result }) => result['statusCode'], String);
-    if (status === 500 && attempt < 30) {
-      await setTimeout(2_000);
-      continue;
+const settle = async (requests: (() => Promise<Answer>)[], signal: AbortSignal): Promise<void> => {
+  const maxPauses = 29;
+  let pauses = 0;
+  for (const send of requests) {
+    while ((await send().then(({ result }) => result['statusCode'], String)) === 500 && pauses < maxPauses) {
+      pauses++;
+      await setTimeout(2_000, undefined, { signal });
     }
-    // Not all of DynamoDB learns of a role at the same moment, so wait longer than until the first host knows it.
-    if (status !== 500 && attempt > 1) await setTimeout(10_000);
-    return status;
   }
+  // Not all of DynamoDB learns of a role at the same moment, so wait longer than until the first host knows it.
+  if (pauses > 0 && pauses < maxPauses) await setTimeout(10_000, undefined, { signal });
 };
 
 /** Never quotes the body, which must not be logged. @returns what is wrong, or undefined */

@@ -5,27 +5,31 @@
 import { createServer } from 'node:http';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
-import { type Check, checksFor } from '../../functions/smoke-test/checks.ts';
+import { toItem } from '../../functions/plants/plant-table.ts';
+import { newChecks } from '../../functions/smoke-test/checks.ts';
 import { report } from '../../functions/smoke-test/deployment.ts';
+import type { Check } from '../../functions/smoke-test/run-checks.ts';
 import { handler } from '../../functions/smoke-test.lambda.ts';
 import { parseJson, toJson } from '../../packages/client/json.ts';
-import { type Content, tableKey } from '../kit/example.ts';
+import { differentFrom, type Item, itemOf, newId, newPlant, shortened, tableKey } from '../kit/example.ts';
 import { startCodeDeploy } from '../kit/fake-aws.ts';
+import { dynamoDbError, type Fault, loseResponse, onFirstCall, pass, startFaultyStore } from '../kit/faulty-store.ts';
 import { lambdaContext } from '../kit/gateway-events.ts';
+import { storeEnvironment } from '../kit/plants-store.ts';
 import { startServer } from '../kit/servers.ts';
 
 /** The milliseconds of all pauses, which the smoke test does not really make here. */
 const pauses = vi.hoisted((): number[] => []);
 vi.mock('node:timers/promises', () => ({
   setTimeout: async (milliseconds: number, _: unknown, { signal }: { signal?: AbortSignal } = {}) => {
-    pauses.push(milliseconds);
     signal?.throwIfAborted();
+    pauses.push(milliseconds);
   },
 }));
 
 vi.mock(import('../../functions/smoke-test/checks.ts'), async (actual) => {
-  const { checksFor } = await actual();
-  return { checksFor: vi.fn(checksFor) };
+  const { newChecks } = await actual();
+  return { newChecks: vi.fn(newChecks) };
 });
 
 type Answer = Awaited<ReturnType<Parameters<typeof startCodeDeploy>[0]>>;
@@ -37,19 +41,19 @@ type Event = {
   requestContext: object;
 };
 
-const checks = checksFor(false);
+const checks = newChecks();
 const [firstCheck] = Object.values<Check>(checks.createPlant) as [Check];
-const usualId = String((firstCheck.body as Content)[tableKey.name]);
-const usualWord = new RegExp(`(?<!\\w)${usualId.replaceAll(/\W/g, '\\$&')}(?!\\w)`);
 const issuer = 'https://issuer.example';
 const names = [...(Object.keys(operations) as OperationId[]), 'authorizer'] as const;
 const arnOf = (name: string) => `arn:aws:lambda:us-east-1:123456789012:function:${name}:7`;
 const result = (value: unknown, log: object[] = []): Answer => ({ result: JSON.stringify(value), log: log as never });
 
+const fault = result({ statusCode: 500, body: '{"error":50001,"message":"secret"}' });
+
 /**
  * How each function answers. By default, the function of an operation gives the answers that the smoke test expects.
  */
-let answers: Record<string, (event: Event) => Answer>;
+let answers: Record<string, (event: Event) => Answer | Promise<Answer>>;
 let asked: { name: string; event: Event }[];
 const codeDeploy = await startCodeDeploy(async (arn, event) => {
   const name = names.find((each) => arnOf(each) === arn) ?? arn;
@@ -57,13 +61,20 @@ const codeDeploy = await startCodeDeploy(async (arn, event) => {
   return answers[name]?.(event as Event) ?? { refused: 'ResourceNotFoundException' };
 });
 afterAll(codeDeploy.close);
+const store = await startFaultyStore('plants');
+afterAll(store.close);
 
 const logged: { level: string; line: unknown }[] = [];
 beforeEach(() => {
   const versions = Object.fromEntries(names.map((name) => [name, arnOf(name)]));
-  const all = { ...codeDeploy.environment, ISSUER: issuer, VERSIONS: JSON.stringify(versions) };
+  const all = {
+    ...storeEnvironment(store.endpoint),
+    ...codeDeploy.environment,
+    ISSUER: issuer,
+    VERSIONS: JSON.stringify(versions),
+  };
   for (const [name, value] of Object.entries(all)) vi.stubEnv(name, value);
-  for (const level of ['info', 'error'] as const) {
+  for (const level of ['info', 'warn', 'error'] as const) {
     vi.spyOn(console, level).mockImplementation((line) => logged.push({ level, line }));
   }
   asked = [];
@@ -76,9 +87,12 @@ beforeEach(() => {
   };
 });
 afterEach(() => {
+  store.fail(undefined);
   expect(JSON.stringify(logged)).not.toMatch(/secret|Bearer|eyJ/);
+  const ofChecks = JSON.stringify(logged.filter(({ line }) => Object(line).outcome !== 'not deleted'));
+  const id = String(asked[0] && keyOf(asked[0].event));
   // A short id may stand in a log by chance.
-  if (usualId.length >= 6) expect(JSON.stringify(logged)).not.toMatch(usualWord);
+  if (id.length >= 6) expect(ofChecks).not.toContain(id);
 });
 
 /** Returns the key that an event has in its path or its body, as the kit parses a body. */
@@ -88,18 +102,34 @@ const keyOf = ({ pathParameters, body = '{}' }: Event): unknown => {
   return Object(parseJson(body))[tableKey.name];
 };
 
-/** Returns a function that answers its first call as the first check expects, and later calls as all checks expect. */
+/** Returns the item that an operation stores for this event. */
+const itemIn = ({ body = '' }: Event): Item => {
+  const { [tableKey.name]: key, ...fields } = Object(parseJson(body));
+  return itemOf(String(key), fields);
+};
+
+const outcome = (word: string) => ({ message: { outcome: word, gatewayRequestId: 'smoke-test-d-1' } });
+
+/**
+ * Returns a function that answers its first call as the first check expects, and later calls as all checks expect. It
+ * stores each plant that it is asked to create.
+ */
 const asExpected = (named: object) => {
   const [first, ...more] = Object.values(named);
   const left = [first, first, ...more];
-  return (event: Event) => {
-    const { error, status, response } = Object(left.shift());
+  const keys = new Set<unknown>();
+  return async (event: Event) => {
+    const { error, status, response, creates } = Object(left.shift());
     // A response that has the key has the key that was sent.
     const own = tableKey.name in Object(response) ? { [tableKey.name]: keyOf(event) } : {};
     // Without a response, there is no body, as in a 204.
     const body = response === undefined ? undefined : toJson({ ...response, ...own });
-    if (error === undefined) return result({ statusCode: status, body });
-    return result({ statusCode: Math.floor(error / 100), body: JSON.stringify({ error, message: 'secret' }) });
+    if (error !== undefined)
+      return result({ statusCode: Math.floor(error / 100), body: JSON.stringify({ error, message: 'secret' }) });
+    const isCreated = creates !== undefined && !keys.has(keyOf(event));
+    keys.add(keyOf(event));
+    if (isCreated) await store.write(itemIn(event));
+    return result({ statusCode: status, body }, [outcome(isCreated ? 'created' : 'repeated')]);
   };
 };
 
@@ -121,6 +151,12 @@ const all = [
 /** The function that is called by each call in turn: first each operation once, then a function for each check. */
 const calls = [...Object.keys(checks), ...all.map(([name]) => name)];
 
+/** The lines about the plants that a run has added. */
+const deletions = () => logged.filter(({ line }) => /deleted$/.test(Object(line).outcome));
+const deleted = { level: 'info', line: { outcome: 'deleted' } };
+const keys = Object.values<Check>(checks.createPlant).flatMap(({ creates }) => creates?.[tableKey.name] ?? []);
+const allDeleted = [...new Set(keys.map((key) => JSON.stringify(key)))].map(() => deleted);
+
 describe('if all new versions are good, the smoke test', () => {
   test('makes and logs every check, and reports success to CodeDeploy', async () => {
     await run();
@@ -132,10 +168,12 @@ describe('if all new versions are good, the smoke test', () => {
         line: { outcome: 'passed', function: name, check, lambdaRequestId: 'lambda-request' },
       })),
       { level: 'info', line: { outcome: 'succeeded', deployment: 'd-1' } },
+      ...allDeleted,
     ]);
   });
 
   test('sends the deployment id as the request id, the id of the plant unrounded, and an unexpired token of the right issuer with an unknown key id', async () => {
+    vi.mocked(newChecks).mockReturnValueOnce(checks);
     await run();
     for (const { event } of asked) expect(event.requestContext).toEqual({ requestId: 'smoke-test-d-1' });
     expect(asked[0]?.event.headers).toEqual({ 'content-type': 'application/json' });
@@ -156,14 +194,14 @@ describe('a deployment fails', () => {
     let call = 0;
     answers[name] = (event) => {
       const good = answer?.(event) ?? result(null);
-      return call++ === checked ? result({ statusCode: 500, body: '{"error":50001,"message":"secret"}' }) : good;
+      return call++ === checked ? fault : good;
     };
     await run();
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
     expect(asked).toHaveLength(calls.length);
     const failures = logged.filter(({ level }) => level === 'error').map(({ line }) => line);
     expect(failures).toEqual([expect.objectContaining({ outcome: 'failed', function: name, check })]);
-    expect(logged.at(-1)).toEqual({ level: 'info', line: { outcome: 'failed', deployment: 'd-1' } });
+    expect(logged).toContainEqual({ level: 'info', line: { outcome: 'failed', deployment: 'd-1' } });
   });
 
   const [first = ''] = names;
@@ -186,7 +224,7 @@ describe('a deployment fails', () => {
   test('if an operation changes the last digit of an integer that a double rounds', async () => {
     const [sent, answered] = [2n ** 62n, 2n ** 62n + 1n].map((serial) => ({ serial }));
     const own = { createPlant: { 'a large integer': { body: sent, status: 200, response: sent } } } as never;
-    vi.mocked(checksFor).mockReturnValueOnce(own).mockReturnValueOnce(own);
+    vi.mocked(newChecks).mockReturnValueOnce(own);
     answers['createPlant'] = () => result({ statusCode: 200, body: toJson(answered) });
     await run();
     expect(problems()).toEqual(['the body is not as expected']);
@@ -194,7 +232,7 @@ describe('a deployment fails', () => {
 
   test('if Lambda does not run a new version in time; the log then names the last error', async () => {
     answers['authorizer'] = () => ({ refused: 'AccessDeniedException' });
-    await run(10_200);
+    await run(14_200);
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
     expect(problems().at(-1)).toMatch(/^Lambda did not run it: (AccessDeniedException|AbortError)$/);
   });
@@ -211,7 +249,6 @@ test('an invocation that Lambda refuses is repeated, because a new permission ta
 
 describe('if an operation answers 500 at first, as it does until DynamoDB knows the permissions of a new role, the smoke test', () => {
   const [first = ''] = names;
-  const fault = result({ statusCode: 500, body: '{"error":50001,"message":"secret"}' });
 
   test('repeats the first check every two seconds, waits ten more, and then makes all checks', async () => {
     const answer = answers[first];
@@ -230,22 +267,126 @@ describe('if an operation answers 500 at first, as it does until DynamoDB knows 
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
     expect(pauses).toEqual(Array(29).fill(2_000));
   });
+
+  test('makes no pause that would delay the report', async () => {
+    const deadline = new AbortController();
+    vi.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(deadline.signal);
+    answers[first] = () => {
+      if (asked.length === 2) deadline.abort();
+      return fault;
+    };
+    await run();
+    expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
+    expect(pauses).toEqual([2_000]);
+  });
 });
 
-test("if a client's plant has the usual id, the smoke test asks only once, and then makes all checks with another id", async () => {
-  const [first = ''] = names;
-  const answer = answers[first];
-  const conflict = result({ statusCode: 409, body: '{"error":40901,"message":"secret"}' });
-  answers[first] = (event) => {
-    const good = answer?.(event) ?? conflict;
-    return asked.length === 1 ? conflict : good;
+describe('after the report, the smoke test', () => {
+  const { body, status, response } = Object(firstCheck);
+  const { [tableKey.name]: _, ...fields } = body;
+  const firstId = () => String(keyOf(asked[0]?.event as Event));
+  const isLeft = async () => (await store.read(firstId())) !== undefined;
+  const notDeleted = (reason: string) => {
+    const key = JSON.stringify({ [tableKey.name]: itemOf(firstId())[tableKey.name] });
+    return { level: 'warn', line: { outcome: 'not deleted', reason, key } };
   };
-  await run();
-  expect(codeDeploy.reports).toEqual(['d-1 hook-1 Succeeded']);
-  expect([asked.length, pauses]).toEqual([calls.length, []]);
-  const later = asked.slice(Object.keys(checks).length).map(({ event }) => String(keyOf(event)));
-  expect(later).not.toContain(usualId);
-  expect(logged).toContainEqual({ level: 'info', line: { outcome: 'taken' } });
+
+  test('deletes the plants that it has created', async () => {
+    await run();
+    expect(deletions()).toEqual(allDeleted);
+    expect(await isLeft()).toBe(false);
+  });
+
+  test.each<[what: string, fault: (call: Parameters<Fault>[0], expiry: AbortController) => unknown, reason: string]>([
+    ['access is denied', dynamoDbError(400, 'AccessDeniedException'), 'AccessDeniedException'],
+    ['the store does not answer in time', (_, expiry) => expiry.abort(), 'AbortError'],
+    [
+      'it has changed',
+      async (call) => {
+        await store.write(itemOf(firstId(), differentFrom(fields)));
+        await pass(call);
+      },
+      'ConditionalCheckFailedException',
+    ],
+  ])('leaves a plant if %s, and the deployment succeeds', async (_, fault, reason) => {
+    const { timeout } = AbortSignal;
+    const expiry = new AbortController();
+    vi.spyOn(AbortSignal, 'timeout').mockImplementation((time) => (time < 9_000 ? expiry.signal : timeout(time)));
+    let reports: string[] = [];
+    store.fail(undefined, (call) => {
+      reports = [...codeDeploy.reports];
+      return fault(call, expiry);
+    });
+    await run();
+    expect(reports).toEqual(['d-1 hook-1 Succeeded']);
+    expect(deletions()[0]).toEqual(notDeleted(reason));
+    expect(await isLeft()).toBe(true);
+  });
+
+  test('says that a plant is deleted if only the response to its deletion was lost', async () => {
+    store.fail(undefined, onFirstCall(loseResponse));
+    await run();
+    expect(deletions()).toEqual(allDeleted);
+    expect(await isLeft()).toBe(false);
+  });
+
+  const answerWith = (...log: object[]) => result({ statusCode: status, body: toJson(response) }, log);
+
+  test.each<[what: string, first: Answer[]]>([
+    ['says repeated', [answerWith(outcome('repeated'))]],
+    ['says stored', [answerWith(outcome('stored'))]],
+    ['is missing', [answerWith()]],
+    ['was lost with the answer', [{ refused: 'ServiceException' }, answerWith(outcome('repeated'))]],
+  ])('leaves a plant if the log %s, and the deployment succeeds', async (_, first) => {
+    const answer = answers['createPlant'];
+    answers['createPlant'] = async (event) => {
+      const own = first.shift();
+      if (own && 'refused' in own) return own;
+      const good = await answer?.(event);
+      return own ?? good ?? fault;
+    };
+    await run();
+    expect(codeDeploy.reports).toEqual(['d-1 hook-1 Succeeded']);
+    expect(deletions()[0]).toEqual(notDeleted('no log says "created"'));
+    expect(await isLeft()).toBe(true);
+  });
+
+  test('deletes what a bad version has stored last', async () => {
+    answers['createPlant'] = async (event) => {
+      await store.write(itemIn(event));
+      return answerWith(outcome('created'));
+    };
+    await run();
+    expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
+    expect(deletions()[0]).toEqual(deleted);
+    expect(await isLeft()).toBe(false);
+  });
+
+  test.each(shortened)('leaves a plant without %s if it has this field now', async (_, fields) => {
+    const plant = newPlant(newId(), fields);
+    const check = { body: plant, creates: toItem(plant), status, response };
+    vi.mocked(newChecks).mockReturnValueOnce({ createPlant: { 'a plant': check } } as never);
+    answers['createPlant'] = async () => {
+      await store.write(itemOf(firstId()));
+      return answerWith(outcome('created'));
+    };
+    await run();
+    expect(deletions()).toEqual([notDeleted('ConditionalCheckFailedException')]);
+    expect(await isLeft()).toBe(true);
+  });
+
+  test('deletes the plants, too, if the report fails', async () => {
+    vi.stubEnv('AWS_ENDPOINT_URL_CODEDEPLOY', store.endpoint);
+    await expect(run()).rejects.toThrow();
+    expect(deletions()).toEqual(allDeleted);
+  });
+});
+
+test('checks, report and deletion together end before the time-out', async () => {
+  const timeout = vi.spyOn(AbortSignal, 'timeout');
+  await run(120_000);
+  expect(timeout).toHaveBeenCalledTimes(3);
+  expect(timeout.mock.calls.flat().reduce((sum, time) => sum + time)).toBeLessThan(120_000);
 });
 
 test('the report ends within the ten seconds that are left for it, even if the response body never ends', async () => {

@@ -40,7 +40,7 @@ const authorizer = { bytes: 10_700 + 100 * Object.keys(scopes).length, packages:
 
 /** Only deployments wait for the smoke test to start, so its bundle may be larger. */
 const smokeTest = {
-  bytes: 280_000,
+  bytes: 304_000,
   packages: [...operation.packages, '@aws-sdk/client-codedeploy', '@aws-sdk/client-lambda'],
 };
 

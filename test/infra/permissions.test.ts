@@ -95,13 +95,14 @@ test('only the roles for roll-outs and of the smoke test have separate policies,
     ),
     policy(
       'SmokeTestRole',
-      withLog(
-        'SmokeTest',
-        functionNames.flatMap((name) => [
+      withLog('SmokeTest', [
+        ...functionNames.flatMap((name) => [
           `Allow lambda:InvokeFunction: ${name}CurrentVersion`,
           `Allow codedeploy:PutLifecycleEventHookExecutionStatus: ${group}:${name}RollOutApplication/${name}RollOut`,
         ]),
-      ),
+        // To delete what it has added.
+        'Allow dynamodb:DeleteItem: Plants.Arn',
+      ]),
     ),
   ]);
   expect(namedIn(expected, 'AWS::IAM::Policy')).toEqual(expected);

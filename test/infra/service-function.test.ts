@@ -86,9 +86,10 @@ test("only a function's own alarms roll the function back: Errors and, if the fu
   );
 });
 
-test('the environment of the smoke test names the new version of each function, and the issuer that the authorizer trusts', () => {
+test('the environment of the smoke test names the table, the new version of each function, and the issuer that the authorizer trusts', () => {
   const { environment } = inject('stack').functions.find(({ name }) => name.startsWith('SmokeTest')) ?? {};
-  expect(environment).toMatchObject({ ISSUER: 'https://issuer.example' });
+  const { TableName } = inject('stack').tables[0] ?? {};
+  expect(environment).toMatchObject({ ISSUER: 'https://issuer.example', TABLE_NAME: TableName });
   const names = [...Object.keys(operations), 'authorizer'];
   const versions = names.map((name) => [name, expect.stringMatching(new RegExp(`:function:${name}[^:]*:1$`, 'i'))]);
   expect(JSON.parse(environment?.['VERSIONS'] ?? '')).toEqual(Object.fromEntries(versions));

@@ -85,7 +85,7 @@ const start = async (template: Template, { assets }: Version, environment: Recor
     const own = { ...spec.environment, ...store.environmentOf(spec), ...ofIssuer };
     const all = { ...spec, timeout: longTimeout, environment: own };
     if (!spec.name.startsWith('SmokeTest')) return all;
-    return wrapHandler({ ...all, environment: { ...own, ...environment } }, folder, withoutPauses);
+    return wrapHandler({ ...all, environment: { ...environment, ...own } }, folder, withoutPauses);
   });
   const functions = new Functions(await Promise.all(started), { certificates: [issuer.certificate] });
   onTestFinished(() => functions.close());
@@ -133,6 +133,7 @@ const deploy = async (before: Change, after: Change) => {
   const log = [...tried.log, ...sent.flatMap((each) => each.log)];
   return {
     isGood,
+    isDeleted: tried.log.some(({ message }) => Object(message).outcome === 'deleted'),
     failed: sent.filter(({ status }) => status !== 200).map(({ status }) => status),
     alarms: raisedAlarms(inject('template'), [valuesOfLog(inject('template'), log)]),
   };
@@ -147,5 +148,5 @@ test.each<[what: string, before: Change, after: Change, isGood: boolean]>([
   ['lets code and its permission in together', usual, describing, true],
   ['lets code and its permission out together', describing, usual, true],
 ])('no request fails, and the smoke test %s', async (_, before, after, isGood) => {
-  expect(await deploy(before, after)).toEqual({ isGood, failed: [], alarms: [] });
+  expect(await deploy(before, after)).toEqual({ isGood, isDeleted: isGood, failed: [], alarms: [] });
 });

@@ -198,6 +198,9 @@ echo "at most $(echo $often | cut -d ' ' -f 1) time for each deployment"
 log_lines SmokeTest '{ $.type = "platform.report" }' | sed -nE 's/.*"durationMs":([0-9]+).*/\1 ms/p' |
   sort -n | sed -n '1p;$p'
 
+### prod | Smoke test and roles | its plants are deleted | "deleted"
+log_lines SmokeTest '{ $.message.outcome = "*deleted" }' | grep -o '"[^"]*deleted"' | sort | uniq -c
+
 ### prod | Smoke test and roles | LogType Tail | "reason":"
 invoke Authorizer '{"type":"REQUEST","routeKey":"'"$ROUTE_KEY"'","headers":{},"requestContext":{"requestId":"prove"}}' |
   grep -o '"reason":"[^"]*"'

@@ -272,6 +272,7 @@ export class FakeAccount {
   readonly #logs: Handler = (option) => {
     const pattern = option('filter-pattern');
     if (pattern.includes('problem')) return this.#problems.splice(0).join('\n');
+    if (pattern.includes('deleted')) return '{"message":{"outcome":"deleted"}}';
     if (pattern.includes('deployment')) return '{"message":{"outcome":"succeeded","deployment":"d-1"}}';
     return [
       '{"type":"platform.report","record":{"metrics":{"durationMs":31.5,"initDurationMs":98.1}}}',
