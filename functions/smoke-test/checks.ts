@@ -26,7 +26,7 @@ export const newChecks = (): Checks => {
       // A version that rounds ids takes this id for the first one.
       'a different plant with the id before': { ...adding(otherPlant), status: 200, response: other },
       'a plant without a name': { body: { id }, error: 40002 },
-      // If the tested version overwrites plants, this puts `plant` back.
+      // If the tested version overwrites plants, this puts `plant` back, so that it can be deleted.
       'the everyday plant again': { ...adding(plant), status: 200, response: content },
     },
   };

@@ -353,6 +353,8 @@ describe('after the report, the smoke test', () => {
 
   test('deletes what a bad version has stored last', async () => {
     answers['createPlant'] = async (event) => {
+      // The tests have no item for a body without a key.
+      if (keyOf(event) === undefined) return fault;
       await store.write(itemIn(event));
       return answerWith(outcome('created'));
     };

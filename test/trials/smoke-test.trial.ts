@@ -58,7 +58,7 @@ const failedBy = (problem: string) => ({
 const [{ body: added }] = Object.values<Check>(newChecks().createPlant) as [Check];
 const { [tableKey.name]: key, ...smokeContent } = added as Content;
 
-test("the deployed bundles pass two smoke tests at the same time, which leave a client's plant, and none of their own", async () => {
+test("the deployed bundles pass two smoke tests at the same time, which leave only a client's plant in the table", async () => {
   const theirs = itemOf(newId(), smokeContent);
   await store.write(theirs);
   expect(await Promise.all([good.deploy(), good.deploy()])).toEqual([succeeded, succeeded]);
