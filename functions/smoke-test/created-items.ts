@@ -29,7 +29,9 @@ export class CreatedItems {
     const abortSignal = AbortSignal.timeout(4_000);
     const deletion = (item: Item) =>
       client.send(this.#deletionOf(item), { abortSignal }).then(
-        () => undefined,
+        // After another attempt, whose response was lost, the item is gone. Otherwise, it never was under this key.
+        ({ Attributes, $metadata }) =>
+          Attributes || $metadata.attempts !== 1 ? undefined : 'the table does not have it',
         ({ name }: Error) => name,
       );
     for (const [key, item] of this.#items) {
@@ -48,7 +50,6 @@ export class CreatedItems {
     return new DeleteItemCommand({
       TableName: this.#table,
       Key: { [this.#key]: item[this.#key] as AttributeValue },
-      // If a response is lost, the SDK sends the deletion again, and finds that the item is gone.
       ConditionExpression: `attribute_not_exists(#key) OR (${isSame.join(' AND ')})`,
       ExpressionAttributeNames: {
         '#key': this.#key,
@@ -57,6 +58,7 @@ export class CreatedItems {
       ExpressionAttributeValues: Object.fromEntries(
         fields.flatMap(({ value, index }) => (value === undefined ? [] : [[`:v${index}`, value]])),
       ),
+      ReturnValues: 'ALL_OLD',
     });
   }
 }

@@ -351,6 +351,12 @@ describe('after the report, the smoke test', () => {
     expect(await isLeft()).toBe(true);
   });
 
+  test('does not say that a plant is deleted if a bad version has stored it under another key', async () => {
+    answers['createPlant'] = () => answerWith(outcome('created'));
+    await run();
+    expect(deletions()[0]).toEqual(notDeleted('the table does not have it'));
+  });
+
   test('deletes what a bad version has stored last', async () => {
     answers['createPlant'] = async (event) => {
       // The tests have no item for a body without a key.
