@@ -83,7 +83,7 @@ const refuseClaims = (claims: Claims, issuer: string): Refusal | undefined => {
 export const isExpired = ({ exp = 0 }: Claims): boolean => exp <= Date.now() / 1000;
 
 /**
- * Returns undefined for a malformed token. aws-jwt-verify's function also rejects a `scope` or `jti` that is no string,
+ * Returns undefined for a malformed token. aws-jwt-verify's function also rejects a `scope` or `jti` other than a string,
  * although some issuers send a list of scopes (docs/issuers.md).
  */
 const decomposeUnverified = (token: string) => {

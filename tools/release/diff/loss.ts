@@ -18,8 +18,8 @@ const irreplaceable = new RegExp(
 const superseded = /^AWS::(Lambda::Version|IAM::(Role|Policy))$/;
 
 /**
- * Returns whether a resource must not be lost, because it is irreplaceable or because it outlives its stack. A policy
- * that is no text is unknown, so the resource may outlive its stack.
+ * Returns whether a resource must not be lost, because it is irreplaceable or because it outlives its stack. If
+ * only a deployment evaluates the policy, the resource may outlive its stack.
  */
 const isKept = ({ Type, DeletionPolicy = '' }: Resource): boolean =>
   irreplaceable.test(Type) || typeof DeletionPolicy !== 'string' || /^(Retain|Snapshot)/.test(DeletionPolicy);
