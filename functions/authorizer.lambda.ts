@@ -1,8 +1,8 @@
 import type { APIGatewayRequestAuthorizerEventV2, APIGatewaySimpleAuthorizerResult } from 'aws-lambda';
-import { bearerToken } from './auth/bearer-token.ts';
-import { issuerKeys } from './auth/issuer-keys.ts';
-import { type Verdict, verifyToken } from './auth/verify-token.ts';
-import { fromEnvironment } from './environment.ts';
+import { bearerToken } from '../packages/runtime/auth/bearer-token.ts';
+import { issuerKeys } from '../packages/runtime/auth/issuer-keys.ts';
+import { type Verdict, verifyToken } from '../packages/runtime/auth/verify-token.ts';
+import { fromEnvironment } from '../packages/runtime/environment.ts';
 import { scopes } from './generated/contract.ts';
 
 type AuthorizerResult = APIGatewaySimpleAuthorizerResult & { context?: Record<string, string> };

@@ -1,12 +1,12 @@
+import { openTable, StoreUnavailable } from '../packages/runtime/dynamodb/call-store.ts';
+import { fromEnvironment } from '../packages/runtime/environment.ts';
+import { httpOperation, timeLeft } from '../packages/runtime/http/http-operation.ts';
+import { jsonBody } from '../packages/runtime/http/json-body.ts';
+import { jsonResponse } from '../packages/runtime/http/json-response.ts';
+import { storeTime } from '../packages/runtime/http/store-time.ts';
+import { validEvent } from '../packages/runtime/http/valid-event.ts';
 import { createPlant, errors } from './create-plant.ts';
-import { fromEnvironment } from './environment.ts';
 import * as contract from './generated/create-plant.js';
-import { httpOperation, timeLeft } from './http/http-operation.ts';
-import { jsonBody } from './http/json-body.ts';
-import { jsonResponse } from './http/json-response.ts';
-import { storeTime } from './http/store-time.ts';
-import { validEvent } from './http/valid-event.ts';
-import { openTable, StoreUnavailable } from './plants/dynamodb.ts';
 
 const table = openTable(fromEnvironment('TABLE_NAME'));
 

@@ -1,8 +1,8 @@
-import type { OngoingRequest, Table } from './plants/dynamodb.ts';
-import { addPlant, type NewPlant, PlantConflict, PlantTooLarge, toItem, toPlant } from './plants/plant-table.ts';
-import { FieldNotStorable, NumberOutOfRange } from './plants/storable.ts';
+import type { OngoingRequest, Table } from '../packages/runtime/dynamodb/call-store.ts';
+import { FieldNotStorable, NumberOutOfRange } from '../packages/runtime/dynamodb/storable.ts';
+import { addPlant, type NewPlant, PlantConflict, PlantTooLarge, toItem, toPlant } from './plant-table.ts';
 
-/** This operation's own errors. functions/http/errors.ts has those that all operations share. */
+/** This operation's own errors. packages/runtime/http/errors.ts has those that all operations share. */
 export const errors = [
   [PlantConflict, { status: 409, error: 40901, message: 'the id belongs to a plant with other content' }],
   [

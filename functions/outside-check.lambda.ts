@@ -1,7 +1,7 @@
 import { request } from 'node:https';
-import { fromEnvironment } from './environment.ts';
+import { fromEnvironment } from '../packages/runtime/environment.ts';
+import { forgedToken } from '../packages/runtime/smoke-test/events.ts';
 import { scopes } from './generated/contract.ts';
-import { forgedToken } from './smoke-test/events.ts';
 
 /** Milliseconds for one request. The gateway waits 10 s for an authorizer. */
 export const timeout = 11_000;

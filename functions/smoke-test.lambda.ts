@@ -1,10 +1,10 @@
 import type { Context } from 'aws-lambda';
-import { fromEnvironment } from './environment.ts';
-import { key } from './plants/plant-table.ts';
-import { newChecks } from './smoke-test/checks.ts';
-import { CreatedItems } from './smoke-test/created-items.ts';
-import { type HookEvent, invoker, report } from './smoke-test/deployment.ts';
-import { runChecks } from './smoke-test/run-checks.ts';
+import { fromEnvironment } from '../packages/runtime/environment.ts';
+import { CreatedItems } from '../packages/runtime/smoke-test/created-items.ts';
+import { type HookEvent, invoker, report } from '../packages/runtime/smoke-test/deployment.ts';
+import { runChecks } from '../packages/runtime/smoke-test/run-checks.ts';
+import { key } from './plant-table.ts';
+import { newChecks } from './smoke-checks.ts';
 
 /** The checks end this many milliseconds before the function's time-out: 9 s for the report, and 4 s for the deletion. */
 const reservedTime = 14_000;

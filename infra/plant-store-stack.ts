@@ -57,7 +57,7 @@ export class PlantStoreStack extends Stack {
       const fn = new ServiceFunction(this, name, {
         entry,
         environment: Object.fromEntries(granted.map(({ variable, table }) => [variable, table.tableName])),
-        // functions/http/ answers each request at least 2.7 s before this time-out.
+        // packages/runtime/http/ answers each request at least 2.7 s before this time-out.
         timeout: Duration.seconds(5),
         stage,
         tracing,

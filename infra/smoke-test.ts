@@ -7,7 +7,7 @@ import { BundledFunction, type ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 
 type SmokeTestProps = Pick<Settings, 'stage' | 'tracing'> & {
-  /** By the names that functions/smoke-test/ uses for them. */
+  /** By the names that packages/runtime/smoke-test/ uses for them. */
   functions: Record<string, ServiceFunction>;
   tables: { id: keyof typeof tables; variable: string; table: TableV2 }[];
   issuer: string;

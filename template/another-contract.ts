@@ -84,7 +84,7 @@ const changeCode = ({ key, fields, repeatsKey, added }: Drawn): void => {
   const item = propertiesOf(all, ({ isRequired }) => (isRequired ? 'attribute' : 'optional'));
   const addedCode = added === undefined ? '' : `  ${propertyOf(added)}: '${addedText}',\n`;
   const unused: [RegExp, string][] = item.includes('optional') ? [] : [[/, optional \} from/, ' } from']];
-  change(`functions/${noun.plural}/${singular}-table.ts`, [
+  change(`functions/${singular}-table.ts`, [
     ...unused,
     [/const key = 'id'/, `const key = '${key.name}'`],
     [
@@ -128,7 +128,7 @@ const changeCode = ({ key, fields, repeatsKey, added }: Drawn): void => {
     [/response: content/g, `response: ${whole('content', camel)}`],
     [/response: other/, `response: ${whole('other', `other${pascal}`)}`],
   );
-  change('functions/smoke-test/checks.ts', edits);
+  change('functions/smoke-checks.ts', edits);
 };
 
 changeContract(drawn);

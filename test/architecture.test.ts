@@ -40,44 +40,41 @@ const packageRule = (name: string, ...more: RegExp[]): Rule => {
 const rules: Rule[] = [
   {
     of: /^functions\/[^/]+\.lambda\.ts$/,
-    rule: 'an entry builds a function from its operation, http/, plants/, auth/, smoke-test/, generated/ and Node.js',
-    may: [/^functions\/[^/.]+\.ts$/, /^functions\/(http|plants|auth|smoke-test|generated)\//, /^aws-lambda$/, node],
+    rule: 'an entry builds a function from its operation, the runtime, generated/ and Node.js',
+    may: [/^functions\/[^/.]+\.ts$/, generated, /^packages\/runtime\//, /^aws-lambda$/, node],
   },
   {
     of: /^functions\/[^/.]+\.ts$/,
-    rule: 'an operation imports only plants/',
-    may: [/^functions\/plants\//],
-  },
-  {
-    of: /^functions\/http\//,
-    rule: 'http/ knows generated types and Middy, but not plants/, auth/ or the AWS SDK',
-    may: [/^functions\/http\//, generated, /^@middy\//, /^(aws-lambda|ajv)$/, node],
-  },
-  {
-    of: /^functions\/plants\//,
-    rule: "plants/ knows DynamoDB's clients and generated types, but not http/ or Middy",
+    rule: 'an operation and its table know the store, but neither http/ nor auth/',
     may: [
-      /^functions\/(plants\/|environment\.ts$)/,
+      /^functions\/[^/.]+\.ts$/,
       generated,
+      /^packages\/runtime\/(dynamodb|smoke-test)\//,
       /^@aws-sdk\/client-dynamodb$/,
-      /^@smithy\/core\/retry$/,
+      node,
     ],
   },
   {
-    of: /^functions\/auth\//,
+    of: /^packages\/runtime\/http\//,
+    rule: 'http/ knows generated types and Middy, but not dynamodb/, auth/ or the AWS SDK',
+    may: [/^packages\/runtime\/http\//, generated, /^@middy\//, /^(aws-lambda|ajv)$/, node],
+  },
+  {
+    of: /^packages\/runtime\/(dynamodb\/|environment\.ts$)/,
+    rule: "dynamodb/ knows DynamoDB's client, but not http/ or Middy",
+    may: [/^packages\/runtime\/(dynamodb\/|environment\.ts$)/, /^@aws-sdk\/client-dynamodb$/, /^@smithy\/core\/retry$/],
+  },
+  {
+    of: /^packages\/runtime\/auth\//,
     rule: 'auth/ knows aws-jwt-verify, and nothing of ours',
-    may: [/^functions\/auth\//, /^aws-jwt-verify\//, node],
+    may: [/^packages\/runtime\/auth\//, /^aws-jwt-verify\//, node],
   },
   {
-    of: /^functions\/smoke-test\/checks\.ts$/,
-    rule: 'the checks of the smoke test know plants/, and nothing else in smoke-test/ does',
-    may: [/^functions\/smoke-test\/run-checks\.ts$/, /^functions\/plants\/[\w-]+-table\.ts$/, node],
-  },
-  {
-    of: /^functions\/smoke-test\/(?!checks\.ts$)/,
-    rule: 'smoke-test/ shares only the generated contract with the functions that it tests, except in its checks',
+    of: /^packages\/runtime\/smoke-test\//,
+    rule: 'smoke-test/ shares only the generated contract with the functions that it tests',
     may: [
-      /^functions\/smoke-test\/(?!checks\.ts$)/,
+      /^packages\/runtime\/smoke-test\//,
+      /^functions\/smoke-checks\.ts$/,
       generated,
       /^@aws-sdk\/client-(codedeploy|dynamodb|lambda)$/,
       node,
@@ -162,16 +159,18 @@ describe('the rules on which file may import which', () => {
     expect(refusals, message).toEqual([]);
   });
 
-  test('let no file import both plants/ and auth/', () => {
+  test('let no file import both dynamodb/ and auth/', () => {
     const both = files.filter((file) => {
-      const rooms = importsOf(file).flatMap((target) => /^functions\/(plants|auth)\//.exec(target)?.[1] ?? []);
+      const rooms = importsOf(file).flatMap(
+        (target) => /^packages\/runtime\/(dynamodb|auth)\//.exec(target)?.[1] ?? [],
+      );
       return new Set(rooms).size > 1;
     });
     expect(both).toEqual([]);
   });
 
-  test('let http/ and plants/ import types from functions/generated/, but no values', () => {
-    for (const file of files.filter((each) => /^functions\/(http|plants)\//.test(each))) {
+  test('let http/ and plant-table.ts import types from functions/generated/, but no values', () => {
+    for (const file of files.filter((each) => /^packages\/runtime\/http\/|-table\.ts$/.test(each))) {
       const values = parse(file)
         .module.staticImports.filter(({ moduleRequest }) => moduleRequest.value.includes('/generated/'))
         .filter(({ entries }) => !entries.every(({ isType }) => isType));

@@ -3,7 +3,7 @@
  * update, without an authorizer, validation or error handling.
  */
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { addUnlessOther, toItem } from '../../functions/plants/plant-table.ts';
+import { addUnlessOther, toItem } from '../../functions/plant-table.ts';
 
 const client = new DynamoDBClient({});
 

@@ -10,7 +10,7 @@ import httpErrorHandler from '@middy/http-error-handler';
 import httpJsonBodyParser from '@middy/http-json-body-parser';
 import validator from '@middy/validator';
 import { transpileSchema } from '@middy/validator/transpile';
-import { addUnlessOther, toItem } from '../../functions/plants/plant-table.ts';
+import { addUnlessOther, toItem } from '../../functions/plant-table.ts';
 
 const client = new DynamoDBClient({});
 const logger = new Logger({ serviceName: 'plants' });

@@ -56,11 +56,11 @@ const byFile: Record<string, Record<string, string>> = {
       'The deletion may still run at the time-out, and Lambda starts the smoke test anew.',
     '    {+if (isGood) +}await created?.delete();': 'The plant of a smoke test that has failed stays.',
   },
-  'functions/smoke-test/checks.ts': {
+  'functions/smoke-checks.ts': {
     'BigInt([-randomInt(2 ** 48 - 1)-]{+7+})': 'Two smoke tests at the same time delete the plants of each other.',
     'const otherId = id - [-1n-]{+2_048n+}': 'A version that rounds ids gets requests.',
   },
-  'functions/smoke-test/created-items.ts': {
+  'packages/runtime/smoke-test/created-items.ts': {
     'log.includes(\'"outcome":"[-created"-]\')': 'A plant that was there before is deleted.',
     "isSame.join(' [-AND-]{+OR+} ')": 'A plant that has changed is deleted.',
     'Attributes || $metadata.attempts !== [-1-]{+0+} ?':
@@ -68,7 +68,7 @@ const byFile: Record<string, Record<string, string>> = {
     'AbortSignal.timeout([-4_000-]{+90_000+})':
       'If the store does not answer, Lambda ends the smoke test, and its log has no line.',
   },
-  'functions/smoke-test/run-checks.ts': {
+  'packages/runtime/smoke-test/run-checks.ts': {
     'for (const [name, check] of named{+.slice(0, 1)+})':
       'The smoke test makes only the first check of each operation.',
     "return reason [-=== 'unknown key'-]{+!== ''+} ?":
@@ -76,13 +76,13 @@ const byFile: Record<string, Record<string, string>> = {
     'setTimeout(10_000, undefined[-, { signal }-])':
       'A pause may last until the time-out, and CodeDeploy waits for an hour.',
   },
-  'functions/smoke-test/deployment.ts': {
+  'packages/runtime/smoke-test/deployment.ts': {
     'await [-setTimeout(2_000, undefined, { signal: deadline })-]{+Promise.reject()+}.catch(() => {':
       'A deployment fails if IAM needs a second until a new permission is effective.',
     'AbortSignal.timeout([-9_000-]{+90_000+})':
       'If the response to the report arrives slowly, Lambda ends the smoke test, and its log has no error of ours.',
   },
-  'functions/auth/issuer-keys.ts': {
+  'packages/runtime/auth/issuer-keys.ts': {
     'new SimpleFetcher([-{ defaultRequestOptions: { responseTimeout } }-])':
       'A request waits twice as long as it should for an issuer that does not answer.',
     '    [-await-]{+void+} fetching;\n': 'The first request does not wait for the keys.',
@@ -90,11 +90,11 @@ const byFile: Record<string, Record<string, string>> = {
       'Old keys are used without limit while the issuer is down.',
     '[-age >= 0 && -]': 'After the clock steps back, keys are not fetched for as long.',
   },
-  'functions/auth/unverified-token.ts': {
+  'packages/runtime/auth/unverified-token.ts': {
     'exp [-<=-]{+<+} Date.now()': 'A token is still accepted at the moment when it expires.',
     '[- || more.length > 0-]': 'A token may have a part that nobody has signed.',
   },
-  'functions/auth/verify-token.ts': {
+  'packages/runtime/auth/verify-token.ts': {
     "[-  if (isExpired(claims)) return { refused: 'expired' };\n-]":
       'A token that expires while keys are fetched is accepted.',
     'clients.[-every-]{+some+}(': 'A token for another client gets in if one of its claims names ours.',
@@ -107,40 +107,42 @@ const byFile: Record<string, Record<string, string>> = {
     '[-  .use(timeLeft())\n-]': 'The store is called even if no time is left.',
     "outcome [-=== 'repeated'-]{+!== 'created'+} ?": 'A plant that a lost attempt stored is called a repeated one.',
   },
-  'functions/http/http-operation.ts': {
+  'packages/runtime/http/http-operation.ts': {
     '= [-2_700-]{+1_700+}': 'A request waits a second too long for a store that hangs.',
   },
-  'functions/plants/dynamodb.ts': {
+  'packages/runtime/dynamodb/call-store.ts': {
     '[-    throwOnRequestTimeout: true,\n-]': 'If the store hangs, the first attempt lasts until the deadline.',
     '[-response.statusCode !== 200 || -]': 'A plant counts as stored after a 201, which DynamoDB does not send.',
     "requestId ?? [-''-]{+'none'+})": 'A plant counts as stored after a response without a request id.',
     '{ [-$retryable: {}-] }': 'If the name of DynamoDB does not resolve at once, the client gets a 503.',
     '[-BUSY|-]': 'A name that does not resolve for a moment is a fault of ours, and pages.',
   },
-  'functions/http/valid-event.ts': { "? name : [-'*'-]{+name+}": 'The log has names of fields that a client made up.' },
-  'functions/http/exact-json.ts': { '\\d{[-16-]{+17+}}': 'An id of 16 digits is rounded.' },
-  'functions/http/store-time.ts': {
+  'packages/runtime/http/valid-event.ts': {
+    "? name : [-'*'-]{+name+}": 'The log has names of fields that a client made up.',
+  },
+  'packages/runtime/http/exact-json.ts': { '\\d{[-16-]{+17+}}': 'An id of 16 digits is rounded.' },
+  'packages/runtime/http/store-time.ts': {
     '[-Math.max(...calls.map((call) => call.endedAt ?? now))-]{+(first.endedAt ?? now)+}':
       "The log's store time leaves out every call but the first.",
   },
-  'functions/http/parameters.ts': {
+  'packages/runtime/http/parameters.ts': {
     '[-BigInt-]{+Number+}(text) : text': 'An id of 16 digits in the path is rounded.',
     'isList[- || parsed.length > 1-]': 'The first of several values of a parameter counts.',
   },
-  'functions/http/json-body.ts': {
+  'packages/runtime/http/json-body.ts': {
     'if ([-bytes-]{+body+}.length > maxBodyBytes)': 'The limit for a body counts characters, not bytes.',
     "if (body.includes('[-\\ufffd-]{+\\ufffe+}'))": 'A cut emoji is stored as U+FFFD.',
   },
-  'functions/plants/attributes.ts': {
+  'packages/runtime/dynamodb/attributes.ts': {
     '{ N: String([-value-]{+Number(value)+}) }': 'An id beyond 2^53 is rounded.',
     'L[-.map(nativeOf)-]': "A list in a response has DynamoDB's types.",
   },
-  'functions/plants/storable.ts': {
+  'packages/runtime/dynamodb/storable.ts': {
     'level > [-32-]{+33+}': 'A field with 33 levels of nesting gets a 500.',
     "[-name !== '' &&-]": 'A field with an empty name in it gets a 500.',
     '>= [-1e-130-]{+0+}': 'A number so close to zero that DynamoDB refuses it gets a 500.',
   },
-  'functions/plants/plant-table.ts': {
+  'functions/plant-table.ts': {
     "isSame[-.join(' AND ')-]{+[0]+}": 'A plant without a tag overwrites one that has a tag.',
     '/item[- size.*exceeded-]{+.*too large+}/i': 'A plant over 400 KB counts as a fault of ours.',
   },
@@ -527,7 +529,7 @@ const byFile: Record<string, Record<string, string>> = {
   'tools/cli/traced-request.ts': {
     'days * [-24 * -]60 * 60': 'npm run request -- --days 7 searches the logs of seven hours.',
   },
-  'functions/http/error-response.ts': {
+  'packages/runtime/http/error-response.ts': {
     '[-      store: storeTime(request.context.storeCalls),\n-]':
       'The line of a request that fails does not say that the store was slow.',
     '[-      gatewayRequestId: request.event?.requestContext?.requestId,\n-]':

@@ -1,7 +1,7 @@
 /**
  * `npm run --prefix template breaks` applies each deliberate mistake in breaks.ts to a copy of the project, and prints
- * whether `npm test` notices it. `npm run --prefix template breaks -- functions/auth` tries only those in files whose
- * path starts with functions/auth.
+ * whether `npm test` notices it. `npm run --prefix template breaks -- packages/runtime/auth` tries only those in files whose
+ * path starts with packages/runtime/auth.
  */
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -16,7 +16,7 @@ const command = new Command('npm run --prefix template breaks --')
   .description(
     'Breaks a copy of the project in many places, and prints which breaks npm test notices. Takes twenty minutes.',
   )
-  .argument('[path]', 'tries only the files whose path starts with it, such as functions/auth')
+  .argument('[path]', 'tries only the files whose path starts with it, such as packages/runtime/auth')
   .showHelpAfterError()
   .parse();
 

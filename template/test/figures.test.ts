@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { maxHeaderLength } from '../../functions/auth/bearer-token.ts';
-import { cooldown, freshFor, minModulusLength, usableFor } from '../../functions/auth/issuer-keys.ts';
-import { timeoutEarlyInMillis } from '../../functions/http/http-operation.ts';
-import { maxBodyBytes } from '../../functions/http/json-body.ts';
 import { bundle } from '../../infra/bundling.ts';
+import { maxHeaderLength } from '../../packages/runtime/auth/bearer-token.ts';
+import { cooldown, freshFor, minModulusLength, usableFor } from '../../packages/runtime/auth/issuer-keys.ts';
+import { timeoutEarlyInMillis } from '../../packages/runtime/http/http-operation.ts';
+import { maxBodyBytes } from '../../packages/runtime/http/json-body.ts';
 import { allowOrigins, kinds, templateOf } from '../../test/kit/stacks.ts';
 import { operationNames, prod, propertiesOf, withoutHashes } from '../../test/kit/template.ts';
 import bench from '../bench/results.json' with { type: 'json' };

@@ -5,12 +5,12 @@
 import { createServer } from 'node:http';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
-import { toItem } from '../../functions/plants/plant-table.ts';
-import { newChecks } from '../../functions/smoke-test/checks.ts';
-import { report } from '../../functions/smoke-test/deployment.ts';
-import type { Check } from '../../functions/smoke-test/run-checks.ts';
+import { toItem } from '../../functions/plant-table.ts';
+import { newChecks } from '../../functions/smoke-checks.ts';
 import { handler } from '../../functions/smoke-test.lambda.ts';
 import { parseJson, toJson } from '../../packages/client/json.ts';
+import { report } from '../../packages/runtime/smoke-test/deployment.ts';
+import type { Check } from '../../packages/runtime/smoke-test/run-checks.ts';
 import { differentFrom, type Item, itemOf, newId, newPlant, shortened, tableKey } from '../kit/example.ts';
 import { startCodeDeploy } from '../kit/fake-aws.ts';
 import { dynamoDbError, type Fault, loseResponse, onFirstCall, pass, startFaultyStore } from '../kit/faulty-store.ts';
@@ -27,7 +27,7 @@ vi.mock('node:timers/promises', () => ({
   },
 }));
 
-vi.mock(import('../../functions/smoke-test/checks.ts'), async (actual) => {
+vi.mock(import('../../functions/smoke-checks.ts'), async (actual) => {
   const { newChecks } = await actual();
   return { newChecks: vi.fn(newChecks) };
 });

@@ -47,7 +47,7 @@ test("the authorizer's time-out is below API Gateway's limit and above the time 
   expect(functions['Authorizer']?.['Timeout'], 'seconds').toBeGreaterThan(3);
 });
 
-test('an operation has a time-out of 5 s; the code in functions/http/ answers at least 2.7 s before that, so within 2.3 s', () => {
+test('an operation has a time-out of 5 s; the code in packages/runtime/http/ answers at least 2.7 s before that, so within 2.3 s', () => {
   for (const [, name] of operationNames) expect(functions[name]?.['Timeout'], name).toBe(5);
 });
 

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import fc from 'fast-check';
 import { operations as generated } from '../../functions/generated/contract.ts';
-import { addUnlessOther, type NewPlant, toItem } from '../../functions/plants/plant-table.ts';
+import { addUnlessOther, type NewPlant, toItem } from '../../functions/plant-table.ts';
 import { parseJson, toJson } from '../../packages/client/json.ts';
 import { anyText } from '../../packages/client/test/kit/any-text.ts';
 import { optionName } from '../../tools/cli/operation-options.ts';

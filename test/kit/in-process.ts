@@ -2,9 +2,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { afterAll, expect, inject } from 'vitest';
-import { errors } from '../../functions/http/errors.ts';
 import { parseJson } from '../../packages/client/json.ts';
 import { eventBody } from '../../packages/emulator/gateway/request.ts';
+import { errors } from '../../packages/runtime/http/errors.ts';
 import { expectInContract, operations } from './contract.ts';
 import { startFaultyStore } from './faulty-store.ts';
 import { lambdaContext, proxyEvent } from './gateway-events.ts';

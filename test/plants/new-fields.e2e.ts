@@ -57,7 +57,7 @@ test('the compiler names each place that must handle new fields, and the table u
   const { output } = await node(...compiler, '--singleThreaded');
   const errors = output.split('\n').filter((line) => line.includes(': error '));
   const named = errors.filter((error) => fields.every((field) => error.includes(field)));
-  const place = expect.stringMatching(/^functions\/plants\/plant-table\.ts\(/);
+  const place = expect.stringMatching(/^functions\/plant-table\.ts\(/);
   expect(named).toEqual([place, place]);
   expect(errors).toContainEqual(expect.stringContaining('infra/plants-table.ts'));
   expect(errors).not.toContainEqual(expect.stringContaining(fitting));

@@ -1,10 +1,10 @@
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Translation } from '../../functions/http/error-response.ts';
-import { type CatalogueEntry, errors } from '../../functions/http/errors.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { breaksOf, readContract, readReleases } from '../../packages/contract/compatibility.ts';
 import { responses as gatewayResponses } from '../../packages/emulator/gateway/response.ts';
+import type { Translation } from '../../packages/runtime/http/error-response.ts';
+import { type CatalogueEntry, errors } from '../../packages/runtime/http/errors.ts';
 import { advice } from '../../tools/release/diff/verdict.ts';
 import { compile, contract, examplesOf, type Operation, operations } from '../kit/contract.ts';
 import { isAllowed, tableKey } from '../kit/example.ts';

@@ -1,8 +1,8 @@
 /** Runs the bundle of the smoke test on the deployed bundles, and on broken versions of these bundles. */
 import { afterAll, expect, inject, onTestFinished, test } from 'vitest';
-import { newChecks } from '../../functions/smoke-test/checks.ts';
-import type { Check } from '../../functions/smoke-test/run-checks.ts';
+import { newChecks } from '../../functions/smoke-checks.ts';
 import { Functions } from '../../packages/emulator/lambda/functions.ts';
+import type { Check } from '../../packages/runtime/smoke-test/run-checks.ts';
 import { type Content, itemOf, newId, tableKey } from '../kit/example.ts';
 import { startCodeDeploy } from '../kit/fake-aws.ts';
 import { temporaryFolder } from '../kit/local-service.ts';

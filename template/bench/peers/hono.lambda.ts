@@ -4,7 +4,7 @@ import { zValidator } from '@hono/zod-validator';
 import { Hono } from 'hono';
 import { handle } from 'hono/aws-lambda';
 import * as z from 'zod';
-import { addUnlessOther, toItem } from '../../../functions/plants/plant-table.ts';
+import { addUnlessOther, toItem } from '../../../functions/plant-table.ts';
 
 const client = new DynamoDBClient({});
 const app = new Hono();

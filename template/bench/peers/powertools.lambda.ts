@@ -3,7 +3,7 @@ import { Router } from '@aws-lambda-powertools/event-handler/http';
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
-import { addUnlessOther, toItem } from '../../../functions/plants/plant-table.ts';
+import { addUnlessOther, toItem } from '../../../functions/plant-table.ts';
 
 const client = new DynamoDBClient({});
 const app = new Router();

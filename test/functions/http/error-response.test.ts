@@ -1,8 +1,8 @@
 import middy from '@middy/core';
 import { expect, test, vi } from 'vitest';
-import { errorResponse, type HttpEvent } from '../../../functions/http/error-response.ts';
-import { CatalogueError, errors } from '../../../functions/http/errors.ts';
-import { type OperationContext, storeTime } from '../../../functions/http/store-time.ts';
+import { errorResponse, type HttpEvent } from '../../../packages/runtime/http/error-response.ts';
+import { CatalogueError, errors } from '../../../packages/runtime/http/errors.ts';
+import { type OperationContext, storeTime } from '../../../packages/runtime/http/store-time.ts';
 import { expectInContract } from '../../kit/contract.ts';
 import { lambdaContext } from '../../kit/gateway-events.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseExactly } from '../../../functions/http/exact-json.ts';
+import { parseExactly } from '../../../packages/runtime/http/exact-json.ts';
 
 test.each<[json: string, value: unknown]>([
   ['4', 4],

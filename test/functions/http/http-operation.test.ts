@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { httpOperation } from '../../../functions/http/http-operation.ts';
+import { httpOperation } from '../../../packages/runtime/http/http-operation.ts';
 import { lambdaContext, proxyEvent } from '../../kit/gateway-events.ts';
 
 // create-plant.lambda.test.ts tests operations that end when their signal aborts.

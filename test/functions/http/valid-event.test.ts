@@ -1,9 +1,9 @@
 import middy from '@middy/core';
 import { describe, expect, test } from 'vitest';
-import { CatalogueError, errors } from '../../../functions/http/errors.ts';
-import { type Validator, validEvent } from '../../../functions/http/valid-event.ts';
 import type { Schema } from '../../../packages/contract/operations.ts';
 import { compiled, contractWith, jsonBody } from '../../../packages/contract/test/kit/compiled-contract.ts';
+import { CatalogueError, errors } from '../../../packages/runtime/http/errors.ts';
+import { type Validator, validEvent } from '../../../packages/runtime/http/valid-event.ts';
 import { lambdaContext } from '../../kit/gateway-events.ts';
 
 type Change = { id?: string; query?: string; headers?: Record<string, string>; body?: unknown };

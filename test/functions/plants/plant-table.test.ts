@@ -1,9 +1,9 @@
 import { type AttributeValue, DynamoDBClient, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, expect, test } from 'vitest';
 import { errors } from '../../../functions/create-plant.ts';
-import { addPlant, addUnlessOther, toItem, toPlant } from '../../../functions/plants/plant-table.ts';
-import { assertStorable, FieldNotStorable, NumberOutOfRange } from '../../../functions/plants/storable.ts';
+import { addPlant, addUnlessOther, toItem, toPlant } from '../../../functions/plant-table.ts';
 import { parseJson, toJson } from '../../../packages/client/json.ts';
+import { assertStorable, FieldNotStorable, NumberOutOfRange } from '../../../packages/runtime/dynamodb/storable.ts';
 import { itemOf, newId, newPlant, responseTo, tableKey } from '../../kit/example.ts';
 import { anyCredentials, startPlantsStore } from '../../kit/plants-store.ts';
 

@@ -8,9 +8,9 @@ import { build } from 'esbuild';
 import { type Browser, chromium, type Locator, type Route } from 'playwright-core';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { operations as generated } from '../../../functions/generated/contract.ts';
-import { errors } from '../../../functions/http/errors.ts';
 import { parseJson } from '../../../packages/client/json.ts';
 import { closeServer, listen } from '../../../packages/emulator/servers.ts';
+import { errors } from '../../../packages/runtime/http/errors.ts';
 import { contract, operations } from '../../../test/kit/contract.ts';
 import {
   bodyOf,

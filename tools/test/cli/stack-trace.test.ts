@@ -42,7 +42,7 @@ describe('the stack trace of a bundle', () => {
   test('is translated, so that it names the source line that throws the error, and the source line that calls the throwing function', () => {
     const [message, thrown, called] = translated(stack).split('\n');
     expect(message).toBe('Error: The environment variable JWKS_URI must be set.');
-    expect(thrown).toMatch(/^ {4}at functions\/environment\.ts:/);
+    expect(thrown).toMatch(/^ {4}at packages\/runtime\/environment\.ts:/);
     expect(sourceLine(thrown)).toContain('throw new Error');
     expect(called).toMatch(/^ {4}at Object\.<anonymous> \(functions\/authorizer\.lambda\.ts:\d+:\d+\)$/);
     expect(sourceLine(called)).toContain("fromEnvironment('JWKS_URI')");

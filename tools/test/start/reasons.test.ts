@@ -1,7 +1,7 @@
 /** Tests the words for why a request did not succeed. The other tests of its row are in request-log.test.ts. */
 import type { AccessLogEntry } from 'http-api-emulator';
 import { expect, test } from 'vitest';
-import { errors } from '../../../functions/http/errors.ts';
+import { errors } from '../../../packages/runtime/http/errors.ts';
 import { reasonFor } from '../../start/reasons.ts';
 
 const request = { time: '', method: 'POST', path: '/', milliseconds: 1, requestId: 'aBc=' };

@@ -25,7 +25,7 @@ describe('the watcher', () => {
       await rename(at(`${file}~`), at(file));
     };
     remove = (file) => rm(at(file), { force: true });
-    const files = ['functions/http/errors.ts', 'infra/settings.ts', 'schemas/openapi.yaml', renderer, generator];
+    const files = ['packages/runtime/http/errors.ts', 'infra/settings.ts', 'schemas/openapi.yaml', renderer, generator];
     for (const file of files) await write(file);
     changed = [];
     const close = await watchSources(folder, (file) => changed.push(file));
@@ -48,7 +48,7 @@ describe('the watcher', () => {
   };
 
   test('reports a source file that is written, added in a new folder, or removed', async () => {
-    await expectReport(write, 'functions/http/errors.ts');
+    await expectReport(write, 'packages/runtime/http/errors.ts');
     await expectReport(write, path.join('functions', 'new', 'c.ts'));
     await expectReport(remove, 'infra/settings.ts');
     for (const file of [renderer, generator]) await expectReport(write, file);

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { OperationId, Operations } from '../generated/contract.ts';
+import type { OperationId, Operations } from '../../../functions/generated/contract.ts';
 import type { CreatedItems, Item } from './created-items.ts';
 import type { Answer, Invoke } from './deployment.ts';
 import { authorizerEvent, forgedToken, operationEvent, toJson } from './events.ts';

@@ -4,10 +4,10 @@ import {
   UpdateItemCommand,
   type UpdateItemCommandInput,
 } from '@aws-sdk/client-dynamodb';
-import type { NewPlant, Plant } from '../generated/contract.ts';
-import { attribute, fieldValue, optional } from './attributes.ts';
-import { callStore, type OngoingRequest, type Table } from './dynamodb.ts';
-import { assertStorable } from './storable.ts';
+import { attribute, fieldValue, optional } from '../packages/runtime/dynamodb/attributes.ts';
+import { callStore, type OngoingRequest, type Table } from '../packages/runtime/dynamodb/call-store.ts';
+import { assertStorable } from '../packages/runtime/dynamodb/storable.ts';
+import type { NewPlant, Plant } from './generated/contract.ts';
 
 export type { NewPlant };
 

@@ -1,6 +1,6 @@
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import type { ErrorBody } from '../generated/contract.ts';
+import type { ErrorBody } from '../../../functions/generated/contract.ts';
 import { type CatalogueEntry, CatalogueError, errors } from './errors.ts';
 import { jsonResponse } from './json-response.ts';
 import { type OperationContext, storeTime } from './store-time.ts';

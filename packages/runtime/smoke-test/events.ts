@@ -1,5 +1,5 @@
 /** The smoke test's events: API Gateway events (payload format 2.0) with only the fields that the functions read. */
-import { type OperationId, operations, scopes } from '../generated/contract.ts';
+import { type OperationId, operations, scopes } from '../../../functions/generated/contract.ts';
 import type { Check } from './run-checks.ts';
 
 export const operationEvent = (operation: OperationId, check: Check, requestId: string): object => {

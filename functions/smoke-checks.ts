@@ -1,7 +1,7 @@
 /** What is special about plants: which requests test a new version, and what they may add to the table. */
 import { randomInt } from 'node:crypto';
-import { type NewPlant, toItem } from '../plants/plant-table.ts';
-import type { Checks } from './run-checks.ts';
+import type { Checks } from '../packages/runtime/smoke-test/run-checks.ts';
+import { type NewPlant, toItem } from './plant-table.ts';
 
 /** Returns a random id above 2^62. JSON.parse, which rounds to multiples of 1,024 there, would make it the id before. */
 const randomId = (): bigint => 2n ** 62n + 1_024n * BigInt(randomInt(2 ** 48 - 1)) + 1n;
