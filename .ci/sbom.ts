@@ -7,8 +7,8 @@
  */
 import { execSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { bundleInputs, listEntries } from '../infra/bundling.ts';
 import lock from '../package-lock.json' with { type: 'json' };
+import { bundleInputs, listEntries } from '../packages/cdk/bundling.ts';
 
 type Component = { 'bom-ref': string; licenses?: { license?: { id: string }; expression?: string }[] };
 type Sbom = {

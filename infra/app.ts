@@ -1,9 +1,9 @@
 /** `npx cdk` runs this file. With the key `github` in the CDK context, it makes the stack that lets GitHub deploy. */
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
-import { generateIfChanged } from './generated-code.ts';
-import { GitHubStack, readGitHub } from './github.ts';
-import { ConfigurationError, readSettings } from './settings.ts';
+import { generateIfChanged } from '../packages/cdk/generated-code.ts';
+import { GitHubStack, readGitHub } from '../packages/cdk/github.ts';
+import { ConfigurationError, readSettings } from '../packages/cdk/settings.ts';
 
 // Whatever umask the shell has: no other user of this machine may change the code that is deployed.
 process.umask(process.umask() | 0o022);

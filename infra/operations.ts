@@ -3,9 +3,9 @@ import path from 'node:path';
 import type { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
 import type { Operation as TableOperation } from 'aws-cdk-lib/aws-dynamodb';
 import type { OperationId } from '../functions/generated/contract.ts';
-import { functions } from './bundling.ts';
+import { functions } from '../packages/cdk/bundling.ts';
+import { ConfigurationError } from '../packages/cdk/settings.ts';
 import { PlantsTable } from './plants-table.ts';
-import { ConfigurationError } from './settings.ts';
 
 export const tables = { Plants: PlantsTable };
 

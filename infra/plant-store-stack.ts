@@ -3,15 +3,15 @@ import { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import type { Construct } from 'constructs';
 import { operations as contract } from '../functions/generated/contract.ts';
-import { AccountBudget } from './account-budget.ts';
-import { Monitoring } from './monitoring.ts';
+import { AccountBudget } from '../packages/cdk/account-budget.ts';
+import { PlantApi } from '../packages/cdk/guarded-api.ts';
+import { Monitoring } from '../packages/cdk/monitoring.ts';
+import { OutsideCheck } from '../packages/cdk/outside-check.ts';
+import { ServiceFunction } from '../packages/cdk/service-function.ts';
+import type { Settings } from '../packages/cdk/settings.ts';
+import { SmokeTest } from '../packages/cdk/smoke-test.ts';
+import { resourceOf, TokenIssuer } from '../packages/cdk/token-issuer.ts';
 import { grants, listOperations, listTables } from './operations.ts';
-import { OutsideCheck } from './outside-check.ts';
-import { PlantApi } from './plant-api.ts';
-import { ServiceFunction } from './service-function.ts';
-import type { Settings } from './settings.ts';
-import { SmokeTest } from './smoke-test.ts';
-import { resourceOf, TokenIssuer } from './token-issuer.ts';
 
 /** The whole service: an API with an authorizer, a function for each operation, tables, alarms and a dashboard. */
 export class PlantStoreStack extends Stack {
@@ -19,7 +19,7 @@ export class PlantStoreStack extends Stack {
     const { stage, stageName, externalIssuer, alarmEmail, budget, tags, tracing, permissionsBoundary } = settings;
     super(app, stageName === 'prod' ? 'PlantStore' : `PlantStore-${stageName}`, {
       description: 'Plant Store: the API of schemas/openapi.yaml',
-      // CloudFormation gives these tags to all resources that support them. infra/github.ts relies on service and stage.
+      // CloudFormation gives these tags to all resources that support them. packages/cdk/github.ts relies on service and stage.
       tags: { ...tags, service: 'plant-store', stage: stageName },
       terminationProtection: stage === 'prod',
       ...(permissionsBoundary !== undefined && {

@@ -8,7 +8,6 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from 'commander';
-import { generateIfChanged } from '../infra/generated-code.ts';
 import { messageOf } from '../tools/start/terminal.ts';
 import { removeTemplate } from './remove.ts';
 import { refuseCollisions } from './rename/collisions.ts';
@@ -78,7 +77,6 @@ try {
   });
   git('add', '--', ...changed.map(({ file }) => file));
   removeTemplate();
-  generateIfChanged();
   console.log(`Renamed plant to ${noun.singular} in ${changed.length} files, and removed template/ and our releases. All is staged: git reset --hard undoes it.
 
 Lines that still speak of plants, by file:

@@ -81,15 +81,15 @@ const rules: Rule[] = [
     ],
   },
   {
-    of: /^infra\/sdk-stubs\//,
+    of: /^packages\/cdk\/sdk-stubs\//,
     rule: "a stub replaces a module in the functions' bundles, so it imports neither the stack nor the CDK",
     may: [/^@aws-sdk\/credential-provider-env$/],
   },
   {
-    of: /^infra\/[^/]+$/,
-    rule: 'infra/ knows its own files, generated/ and its sources, and the CDK; it names a function by the path of its entry',
+    of: /^(infra|packages\/cdk)\/[^/]+$/,
+    rule: 'infra/ and packages/cdk/ know their own files, generated/ and its sources, and the CDK',
     may: [
-      /^infra\//,
+      /^(infra|packages\/cdk)\//,
       generated,
       /^packages\/contract\/source-hash\.ts$/,
       /^aws-cdk-lib/,

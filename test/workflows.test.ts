@@ -72,7 +72,7 @@ test('the workflow step that runs npm run diff compares the stacks of the servic
   const { run = '' } = stepsOf('diff.yml').find((step) => step.run?.includes('npm run -s diff')) ?? {};
   const runStep = (npm: string) => {
     // Functions, not files: while another thread starts a process, Linux may refuse to run a file just written.
-    const script = `npm() (\n${npm}\n)\ngit() (\n[ "$*" = "cat-file -e HEAD^1:infra/github.ts" ]\n)\n${run}`;
+    const script = `npm() (\n${npm}\n)\ngit() (\n[ "$*" = "cat-file -e HEAD^1:packages/cdk/github.ts" ]\n)\n${run}`;
     const files = { RUNNER_TEMP: folder, GITHUB_STEP_SUMMARY: summary, GITHUB_REPOSITORY: 'an-owner/a repository' };
     const env = { PATH: process.env['PATH'], ...files, ALLOW_IAM: '', ALLOW_ROUTE: 'yes' };
     return spawnSync('bash', ['-e', '-c', script], { cwd: folder, env }).status;

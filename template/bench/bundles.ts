@@ -3,7 +3,7 @@ import path from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
 import { Runtime } from 'aws-cdk-lib/aws-lambda';
 import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
-import { bundle as bundled } from '../../infra/bundling.ts';
+import { bundle as bundled } from '../../packages/cdk/bundling.ts';
 import { makeApp, readCdkJson } from '../../tools/start/stack.ts';
 
 /**

@@ -146,12 +146,12 @@ const byFile: Record<string, Record<string, string>> = {
     "isSame[-.join(' AND ')-]{+[0]+}": 'A plant without a tag overwrites one that has a tag.',
     '/item[- size.*exceeded-]{+.*too large+}/i': 'A plant over 400 KB counts as a fault of ours.',
   },
-  'infra/log-metrics.ts': {
+  'packages/cdk/log-metrics.ts': {
     '{[- defaultValue: 0 -]}': 'A metric has gaps while nothing is logged.',
     '[-"smoke-test-*"-]{+"none"+}': 'A good new version is rolled back because its role needs a second until it works.',
     '[- && $.level = "ERROR"-]': 'A good new version is rolled back because the store does not answer.',
   },
-  'infra/bundling.ts': {
+  'packages/cdk/bundling.ts': {
     '    write: false,{+\n    banner: { js: "//" + functions },+}':
       'Nobody else can make the same bundle, because it names a folder of this machine.',
   },
@@ -161,7 +161,7 @@ const byFile: Record<string, Record<string, string>> = {
     '"iam:DeleteRole",{+\n        "iam:AttachRolePolicy",+}': 'A role may get any managed policy.',
     '"xray:[-PutTraceSegments"-]{+PutTraces"+}': 'The boundary keeps functions from sending traces.',
   },
-  'infra/github.ts': {
+  'packages/cdk/github.ts': {
     '[-      synthesizer: new CliCredentialsStackSynthesizer() as IStackSynthesizer,\n-]':
       'What GitHub deploys could widen what GitHub may do.',
     ':sub`]: `repo:{+*+}':
@@ -174,7 +174,7 @@ const byFile: Record<string, Record<string, string>> = {
     "[-index === 0 ? '' : id-]{+id === '' ? '' : ''+}":
       'A second table takes the names of the first, also in the functions.',
   },
-  'infra/monitoring.ts': {
+  'packages/cdk/monitoring.ts': {
     'each.node.[-path-]{+id+}.slice(': 'Two constructs with a queue each cannot be synthesized.',
     'DeadLetters: above([-0-]{+9+},': 'Nobody learns of the first messages that a function cannot handle.',
     'this.#add([-ofOperation-]{+ofFunction+}(': 'A new version that always answers 500 is not rolled back.',
@@ -199,7 +199,7 @@ const byFile: Record<string, Record<string, string>> = {
     'severities[name].means} [-What-]{+See+}': 'The mail of an alarm does not say what to do.',
     'cloudwatch/home?[-region=-]{+area=+}': "The dashboard's URL opens another region.",
   },
-  'infra/plant-api.ts': {
+  'packages/cdk/guarded-api.ts': {
     'Duration.[-seconds(0)-]{+minutes(5)+}': 'A token is accepted for up to five minutes after it expires.',
     "[-defaultAuthorizer-]{+[allowOrigins.length > 0 ? 'authorizer' : 'defaultAuthorizer']+}: new":
       'With allowed origins, the API needs no token.',
@@ -212,12 +212,12 @@ const byFile: Record<string, Record<string, string>> = {
     "terminationProtection: stage [-===-]{+!==+} 'prod'": 'The prod stack can be deleted with one command.',
     'table.[-grant(fn, ...(grants[id][tableId] ?? []))-]{+grantWriteData(fn)+};': 'createPlant may delete plants.',
   },
-  'infra/outside-check.ts': {
+  'packages/cdk/outside-check.ts': {
     'TreatMissingData.[-BREACHING-]{+NOT_BREACHING+}': 'Nobody learns that the check no longer runs.',
     'Stats.[-AVERAGE-]{+SUM+}': 'Two failures in five minutes of three runs count as silence.',
   },
   'infra/plants-table.ts': { "...(stage [-=== 'prod' -]&& {": 'A backup of the plants outlives a dev stack.' },
-  'infra/service-function.ts': {
+  'packages/cdk/service-function.ts': {
     "resources: [[-this.functionArn, liveArn-]{+'*'+}]": 'A roll-out may change every function of the account.',
     'resources: [[-smokeTest-]{+this+}.functionArn] }));':
       'CodeDeploy may not invoke the smoke test, so every deployment but the first fails.',
@@ -226,7 +226,9 @@ const byFile: Record<string, Record<string, string>> = {
       'The smoke test tries the versions before the new ones.',
     'chmodSync(file, [-0o644-]{+0o666+})': 'Any user of the machine may change what is deployed.',
   },
-  'infra/smoke-test.ts': { "[-table.grant(this, 'dynamodb:DeleteItem')-]": 'The plants of every smoke test stay.' },
+  'packages/cdk/smoke-test.ts': {
+    "[-table.grant(this, 'dynamodb:DeleteItem')-]": 'The plants of every smoke test stay.',
+  },
   'tools/release/prove/report.ts': {
     "[-  [/(?<!\\d)\\d{12}(?!\\d)/g, '<account>'],\n-]":
       'A report that people paste into an issue has their account id.',
@@ -235,7 +237,7 @@ const byFile: Record<string, Record<string, string>> = {
     "[-  await run.ask('check_account');\n-]": 'A run deletes what it has not made.',
     '    [-run.save();\n    -]say(': 'A run that was interrupted begins again.',
   },
-  'infra/settings.ts': {
+  'packages/cdk/settings.ts': {
     "defaultStage = [-'dev'-]{+'prod'+}": 'A bare cdk deploy changes production.',
     '[-  refuseUnknownKeys(node);\n-]': 'A misspelt stage is ignored, so the default one is deployed.',
     'rateLimit[- + burstLimit-]': 'DynamoDB throttles small plants in a burst that the gateway lets through.',
@@ -247,13 +249,13 @@ const byFile: Record<string, Record<string, string>> = {
       'Tokens that the issuer made for other APIs get in, although nobody has said so.',
     "[-=== 'on'-]{+!== 'off'+}": 'Without a setting, X-Ray traces requests for ten dollars a million.',
   },
-  'infra/token-issuer.ts': {
+  'packages/cdk/token-issuer.ts': {
     "[-[client.userPoolClientId, ...(clientIds === undefined ? [] : [clientIds])].join(',')-]{+clientIds ?? 'any'+}":
       'Tokens for every client of the user pool get in.',
     'sms: [-false-]{+true+}': 'A second factor may be a text message.',
     'RemovalPolicy.[-RETAIN-]{+DESTROY+} :': 'A deployment can delete the ids and secrets of all clients.',
   },
-  'infra/version-role.ts': {
+  'packages/cdk/version-role.ts': {
     "[-hashOf(role)-]{+''+}": 'A changed grant reaches the version that clients call, untried.',
     'RemovalPolicy.[-RETAIN_ON_UPDATE_OR_DELETE-]{+DESTROY+} :': 'After a deployment, an alias cannot go back.',
   },

@@ -8,7 +8,7 @@ const pluralOf = (singular: string): string => {
 };
 
 /**
- * The prefix of Cognito's domain (infra/token-issuer.ts) begins with the plural. It has at most 63 characters, of which
+ * The prefix of Cognito's domain (packages/cdk/token-issuer.ts) begins with the plural. It has at most 63 characters, of which
  * a hyphen and a UUID take 37. Every other name may be longer.
  */
 const maxLength = 26;

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { bundle } from '../../infra/bundling.ts';
+import { bundle } from '../../packages/cdk/bundling.ts';
 import { maxHeaderLength } from '../../packages/runtime/auth/bearer-token.ts';
 import { cooldown, freshFor, minModulusLength, usableFor } from '../../packages/runtime/auth/issuer-keys.ts';
 import { timeoutEarlyInMillis } from '../../packages/runtime/http/http-operation.ts';

@@ -93,7 +93,7 @@ test('the longest noun makes no file name and no Cognito domain that is too long
   const { stdout } = await run('git', ['ls-files']).ended;
   const names = stdout.split(/[\n/]/).map((name) => renamedPath(name, noun).length);
   expect(Math.max(...names)).toBeLessThanOrEqual(255);
-  const file = 'infra/token-issuer.ts';
+  const file = 'packages/cdk/token-issuer.ts';
   const renamed = renamedSource({ file, source: await readFile(file, 'utf8') }, noun);
   const [, prefix = ''] = /domainPrefix: `([^`$]+)\$\{stackUuid\}`/.exec(renamed) ?? [];
   expect(`${prefix}${randomUUID()}`.length).toBeLessThanOrEqual(63);

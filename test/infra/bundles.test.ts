@@ -5,10 +5,10 @@ import path from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { describe, expect, inject, test, vi } from 'vitest';
 import { operations, scopes } from '../../functions/generated/contract.ts';
-import { bundle, bundleInputs, listEntries } from '../../infra/bundling.ts';
 import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
-import { defaultProvider } from '../../infra/sdk-stubs/credentials.ts';
-import { readSettings } from '../../infra/settings.ts';
+import { bundle, bundleInputs, listEntries } from '../../packages/cdk/bundling.ts';
+import { defaultProvider } from '../../packages/cdk/sdk-stubs/credentials.ts';
+import { readSettings } from '../../packages/cdk/settings.ts';
 import { externalIssuer, featureFlags, withStack } from '../kit/stacks.ts';
 
 /** The limits for the bundle of an operation: its size, and the packages that it may contain. */
@@ -75,7 +75,7 @@ describe.each(listEntries())('the bundle of %s', (entry) => {
       message,
     ).toEqual([]);
     expect(files).toContain(`functions/${entry}`);
-    expect(files.filter((file) => !/^(functions|packages\/runtime|infra\/sdk-stubs)\//.test(file))).toEqual([]);
+    expect(files.filter((file) => !/^(functions|packages\/runtime|packages\/cdk\/sdk-stubs)\//.test(file))).toEqual([]);
   });
 
   test("requires nothing but Node.js's own modules, so it depends on no package of the Lambda runtime", () => {

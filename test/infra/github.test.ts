@@ -5,7 +5,7 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { RootConstruct } from 'constructs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { type GitHubSettings, GitHubStack, readGitHub } from '../../infra/github.ts';
+import { type GitHubSettings, GitHubStack, readGitHub } from '../../packages/cdk/github.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 import { featureFlags } from '../kit/stacks.ts';
 import { arn, ofType, permissionsIn, propertiesOf, ref, resolve, withoutHashes } from '../kit/template.ts';

@@ -2,7 +2,7 @@ import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import { listOperations } from '../../infra/operations.ts';
-import { corsFor } from '../../infra/plant-api.ts';
+import { corsFor } from '../../packages/cdk/guarded-api.ts';
 import { operations as contract } from '../kit/contract.ts';
 import { allowOrigins, kinds, named, templateOf, withStack, zone } from '../kit/stacks.ts';
 import { arn, byOperation, ofType, propertiesOf, ref, resolve, type Template, withoutHashes } from '../kit/template.ts';

@@ -4,9 +4,9 @@
 import type { App } from 'aws-cdk-lib';
 import { expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
-import { AccountBudget } from '../../infra/account-budget.ts';
 import { listTables } from '../../infra/operations.ts';
 import type { PlantStoreStack } from '../../infra/plant-store-stack.ts';
+import { AccountBudget } from '../../packages/cdk/account-budget.ts';
 import { tableKey } from '../kit/example.ts';
 import { emptyStack, kinds, templateOf, withStack } from '../kit/stacks.ts';
 import { ofType, propertiesOf, ref, type Template, withoutHashes } from '../kit/template.ts';

@@ -4,7 +4,7 @@
 import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { expect, inject, test } from 'vitest';
-import { bundleInputs, listEntries } from '../../infra/bundling.ts';
+import { bundleInputs, listEntries } from '../../packages/cdk/bundling.ts';
 import { run, testFolder } from '../kit/local-service.ts';
 import { featureFlags, kinds } from '../kit/stacks.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { RootConstruct } from 'constructs';
 import { describe, expect, test } from 'vitest';
-import { cdkKeys, keys, maxWriteUnits, readSettings } from '../../infra/settings.ts';
+import { cdkKeys, keys, maxWriteUnits, readSettings } from '../../packages/cdk/settings.ts';
 import { named, zone } from '../kit/stacks.ts';
 
 type Context = Record<string, unknown>;
@@ -178,7 +178,8 @@ describe('the settings', () => {
     const [, table = ''] = /^## Settings\n(.*?)^## /ms.exec(readFileSync('docs/deploy.md', 'utf8')) ?? [];
     const cells = [...table.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = '']) => cell);
     const listed = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, key]) => key));
-    const message = 'The table below "Settings" in docs/deploy.md must have the keys of `schema` in infra/settings.ts';
+    const message =
+      'The table below "Settings" in docs/deploy.md must have the keys of `schema` in packages/cdk/settings.ts';
     expect(listed.sort(), message).toEqual([...keys].sort());
   });
 });

@@ -1,7 +1,7 @@
 /** Tests that the authorizer trusts the issuer in the CDK context or, if that has none, the stack's user pool. */
 import { expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
-import { TokenIssuer } from '../../infra/token-issuer.ts';
+import { TokenIssuer } from '../../packages/cdk/token-issuer.ts';
 import { emptyStack, externalIssuer, kinds, templateOf } from '../kit/stacks.ts';
 import { propertiesOf, ref, resolve, type Template, withoutHashes } from '../kit/template.ts';
 

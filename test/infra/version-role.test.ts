@@ -3,7 +3,7 @@ import type { Stack } from 'aws-cdk-lib';
 import { type CfnRole, ManagedPolicy, Policy, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { describe, expect, test } from 'vitest';
-import { VersionRole } from '../../infra/version-role.ts';
+import { VersionRole } from '../../packages/cdk/version-role.ts';
 import { grantedActions as actions, changedOperation, deployedOver, withChange } from '../kit/roll-out.ts';
 import { emptyStack, kinds, templateOf } from '../kit/stacks.ts';
 import { arn, type Resource, type Template } from '../kit/template.ts';

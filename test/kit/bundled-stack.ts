@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { generateIfChanged } from '../../infra/generated-code.ts';
+import { generateIfChanged } from '../../packages/cdk/generated-code.ts';
 import type { ServedStack } from '../../packages/emulator/served-stack.ts';
 import { readTemplate } from '../../packages/emulator/template/read-template.ts';
 import { prebuildBundles } from '../../tools/start/bundles.ts';

@@ -10,8 +10,8 @@ import { promisify } from 'node:util';
 import { inject } from 'vitest';
 import { parse } from 'yaml';
 import { operations as contract } from '../../functions/generated/contract.ts';
-import { bundle, setBundle } from '../../infra/bundling.ts';
 import { grants, listOperations, listTables, type Operation } from '../../infra/operations.ts';
+import { bundle, setBundle } from '../../packages/cdk/bundling.ts';
 import type { FunctionSpec } from '../../packages/emulator/served-stack.ts';
 import { readTemplate, type Template } from '../../packages/emulator/template/read-template.ts';
 import { checkOut, sharedWithMain, startIn } from '../../tools/release/project-copy.ts';
@@ -26,7 +26,13 @@ const git = async (...args: string[]): Promise<string> =>
   (await promisify(execFile)('git', args, { cwd: path.resolve(import.meta.dirname, '../..') })).stdout.trim();
 
 /** Besides the npm packages in a function's bundle, these files and folders decide what the bundle contains. */
-const sources = ['functions', 'infra/sdk-stubs', 'infra/bundling.ts', 'schemas/openapi.yaml'];
+const sources = [
+  'functions',
+  'packages/runtime',
+  'packages/cdk/sdk-stubs',
+  'packages/cdk/bundling.ts',
+  'schemas/openapi.yaml',
+];
 
 /**
  * For `git log -G`, which lists a commit if it changed a line that matches: matches each line that is neither empty nor

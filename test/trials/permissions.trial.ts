@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, expect, inject, onTestFinished, test } from 'vitest';
-import { bundle } from '../../infra/bundling.ts';
+import { bundle } from '../../packages/cdk/bundling.ts';
 import { openStore } from '../../packages/emulator/dynamodb/store.ts';
 import { Functions, type LogLine } from '../../packages/emulator/lambda/functions.ts';
 import type { FunctionSpec } from '../../packages/emulator/served-stack.ts';

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { Lambda } from '@aws-sdk/client-lambda';
 import { unzipSync } from 'fflate';
-import { bundle, listDevEntries, listEntries } from '../../infra/bundling.ts';
+import { bundle, listDevEntries, listEntries } from '../../packages/cdk/bundling.ts';
 import { explain, listResources, orExplain } from '../cli/aws.ts';
 import { NpmCommand } from '../cli/npm-command.ts';
 import { sha256Of } from '../start/bundles.ts';

@@ -6,7 +6,7 @@ import { SourceMap } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type BuildOptions, type BuildResult, build, type OutputFile, stop } from 'esbuild';
-import { esbuildOptions, functions, listEntries, setBundle } from '../../infra/bundling.ts';
+import { esbuildOptions, functions, listEntries, setBundle } from '../../packages/cdk/bundling.ts';
 
 /**
  * esbuild's options for a separate source map, with paths relative to the project's folder. The bundle stays the same

@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { ServeOptions } from 'http-api-emulator';
-import { listDevEntries, setBundle } from '../../infra/bundling.ts';
+import { listDevEntries, setBundle } from '../../packages/cdk/bundling.ts';
 import { prebuildBundles } from './bundles.ts';
 import { allScopes } from './scopes.ts';
 import { entriesOf, makeApp, readCdkJson } from './stack.ts';

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { type BuildContext, context as prepareBuild } from 'esbuild';
 import type { Emulator } from 'http-api-emulator';
-import { bundle, listDevEntries } from '../../../infra/bundling.ts';
-import { generator, isCurrent } from '../../../infra/generated-code.ts';
+import { bundle, listDevEntries } from '../../../packages/cdk/bundling.ts';
+import { generator, isCurrent } from '../../../packages/cdk/generated-code.ts';
 import { type Bundle, bundleIn, bundleOptions, keepBundle, sha256Of, writeBundle } from '../bundles.ts';
 import { runScript, synthesize } from '../run-script.ts';
 import type { Synthesis, Synthesized } from '../synthesize.ts';
@@ -24,7 +24,7 @@ export class Reloader {
   /** esbuild keeps the files that it has parsed, so each further run takes a third of the time of the first run. */
   readonly #builds = new Map<string, Promise<BuildContext>>();
   /**
-   * Whether infra/bundling.ts has changed. If so, this process still has the old esbuild options, so from then on, each
+   * Whether packages/cdk/bundling.ts has changed. If so, this process still has the old esbuild options, so from then on, each
    * reload bundles in a new child process, which has the new options.
    */
   #isBundlingOutdated = false;
@@ -42,14 +42,15 @@ export class Reloader {
    */
   async reload(files: string[]): Promise<string> {
     const hasChanged = (start: string): boolean => files.some((file) => file.startsWith(start));
-    this.#isBundlingOutdated ||= hasChanged('infra/bundling.ts');
+    this.#isBundlingOutdated ||= hasChanged('packages/cdk/bundling.ts');
     if (!isCurrent()) await runScript(generator, this.#stop.signal);
     const bundling = listDevEntries().map(async (entry) => [entry, await this.#bundle(entry)] as const);
     // Wait for all, so that none is still in progress when the next reload begins.
     await Promise.allSettled(bundling);
     const bundles = new Map(await Promise.all(bundling));
     const isStack =
-      ['schemas/', 'packages/contract/', 'infra/', 'cdk.json'].some(hasChanged) || this.#isBundlingOutdated;
+      ['schemas/', 'packages/contract/', 'packages/cdk/', 'infra/', 'cdk.json'].some(hasChanged) ||
+      this.#isBundlingOutdated;
     return isStack ? this.#reloadStack(bundles) : this.#swapFunctions(bundles);
   }
 

@@ -12,7 +12,7 @@ import { Reloader, type Service } from './reloader.ts';
  */
 const isSource = (file: string): boolean => /^[^.].*\.(?:ts|js|json|yaml)$/.test(path.basename(file));
 
-const reloaded = ['functions', 'infra', 'packages/contract', 'packages/runtime', 'schemas', 'cdk.json'];
+const reloaded = ['functions', 'infra', 'packages/cdk', 'packages/contract', 'packages/runtime', 'schemas', 'cdk.json'];
 
 /** What this process has read or loaded at its start: it cannot use a change. Commands, as in tools/cli, can. */
 const loaded = ['package.json', 'tools/start', 'packages/emulator'];

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { buildSync } from 'esbuild';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
-import { esbuildOptions } from '../../../infra/bundling.ts';
+import { esbuildOptions } from '../../../packages/cdk/bundling.ts';
 import { testFolder } from '../../../test/kit/local-service.ts';
 import { stackTrace, translateLog } from '../../cli/stack-trace.ts';
 import { hasPlaces, mapOf, prebuildBundles, takeStacks, toSources, withSources } from '../../start/bundles.ts';

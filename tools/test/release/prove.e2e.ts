@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { buildSync } from 'esbuild';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { esbuildOptions } from '../../../infra/bundling.ts';
+import { esbuildOptions } from '../../../packages/cdk/bundling.ts';
 import { startIn } from '../../release/project-copy.ts';
 import type { Surroundings } from '../../release/prove/run.ts';
 import { steps } from '../../release/prove/steps.ts';

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import path from 'node:path';
 import { strToU8, zipSync } from 'fflate';
 import { expect, inject, test } from 'vitest';
-import { listEntries } from '../../../infra/bundling.ts';
+import { listEntries } from '../../../packages/cdk/bundling.ts';
 import { startAccount } from '../../../test/kit/fake-aws.ts';
 import { startServer } from '../../../test/kit/servers.ts';
 import { verify } from '../../release/verify.ts';

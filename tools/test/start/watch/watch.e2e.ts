@@ -136,14 +136,14 @@ test("npm start -- --watch serves a new operation as soon as all its files exist
 });
 
 test('npm start -- --watch says in one line what is wrong in infra/, and that some changes need a restart', async () => {
-  const original = await read('infra/settings.ts');
+  const original = await read('packages/cdk/settings.ts');
   await editUntil(
-    /^infra\/settings\.ts:1: .+\nNot reloaded/m,
-    'infra/settings.ts',
+    /^packages\/cdk\/settings\.ts:1: .+\nNot reloaded/m,
+    'packages/cdk/settings.ts',
     (source) => `const = 1;\n${source}`,
   );
   expect(service.output()).not.toContain('node:internal');
-  await edit('infra/settings.ts', () => original);
+  await edit('packages/cdk/settings.ts', () => original);
 
   for (const file of ['package.json', 'tools/start/main.ts'])
     await editUntil(new RegExp(`^Restart to apply what has changed in ${file}\\.\n`, 'm'), file, (text) => `${text}\n`);

@@ -25,7 +25,13 @@ describe('the watcher', () => {
       await rename(at(`${file}~`), at(file));
     };
     remove = (file) => rm(at(file), { force: true });
-    const files = ['packages/runtime/http/errors.ts', 'infra/settings.ts', 'schemas/openapi.yaml', renderer, generator];
+    const files = [
+      'packages/runtime/http/errors.ts',
+      'packages/cdk/settings.ts',
+      'schemas/openapi.yaml',
+      renderer,
+      generator,
+    ];
     for (const file of files) await write(file);
     changed = [];
     const close = await watchSources(folder, (file) => changed.push(file));
@@ -50,7 +56,7 @@ describe('the watcher', () => {
   test('reports a source file that is written, added in a new folder, or removed', async () => {
     await expectReport(write, 'packages/runtime/http/errors.ts');
     await expectReport(write, path.join('functions', 'new', 'c.ts'));
-    await expectReport(remove, 'infra/settings.ts');
+    await expectReport(remove, 'packages/cdk/settings.ts');
     for (const file of [renderer, generator]) await expectReport(write, file);
   });
 
@@ -65,10 +71,10 @@ describe('the watcher', () => {
     }
     for (const file of ['schemas/released/1.0.0.yaml', 'tools/start/reference/page.js']) await write(file);
     await until(async () => {
-      await write('infra/settings.ts');
-      return changed.includes('infra/settings.ts');
+      await write('packages/cdk/settings.ts');
+      return changed.includes('packages/cdk/settings.ts');
     });
-    expect(new Set(changed)).toEqual(new Set(['infra/settings.ts']));
+    expect(new Set(changed)).toEqual(new Set(['packages/cdk/settings.ts']));
   });
 });
 

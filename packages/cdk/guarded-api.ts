@@ -7,8 +7,8 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { ARecord, HostedZone, RecordTarget } from 'aws-cdk-lib/aws-route53';
 import { ApiGatewayv2DomainProperties } from 'aws-cdk-lib/aws-route53-targets';
 import type { Construct } from 'constructs';
-import { responseHeaders } from '../functions/generated/contract.ts';
-import type { Operation } from './operations.ts';
+import { responseHeaders } from '../../functions/generated/contract.ts';
+import type { Operation } from '../../infra/operations.ts';
 import { ServiceLog } from './service-log.ts';
 import type { Domain, Settings } from './settings.ts';
 

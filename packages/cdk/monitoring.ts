@@ -11,8 +11,8 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { type IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
+import type { PlantApi } from './guarded-api.ts';
 import { faults, keysNotFetched } from './log-metrics.ts';
-import type { PlantApi } from './plant-api.ts';
 import type { ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 

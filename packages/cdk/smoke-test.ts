@@ -1,8 +1,8 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
+import type { tables } from '../../infra/operations.ts';
 import { acknowledge } from './acknowledge.ts';
-import type { tables } from './operations.ts';
 import { BundledFunction, type ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 

@@ -2,9 +2,9 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { sourceHash } from '../packages/contract/source-hash.ts';
+import { sourceHash } from '../contract/source-hash.ts';
 
-const root = path.resolve(import.meta.dirname, '..');
+const root = path.resolve();
 
 /** The command that generates the code, in the project's folder: a script and its arguments. */
 export const generator = ['packages/contract/main.ts', 'schemas/openapi.yaml', 'functions/generated'] as const;

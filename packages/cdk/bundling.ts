@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { type BuildOptions, buildSync } from 'esbuild';
 
-export const functions = path.resolve(import.meta.dirname, '../functions');
+export const functions = path.resolve('functions');
 
 const stub = (file: string): string => path.join(import.meta.dirname, 'sdk-stubs', file);
 

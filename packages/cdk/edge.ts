@@ -16,7 +16,7 @@ import {
 import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
 import { CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { acknowledge } from '../../infra/acknowledge.ts';
+import { acknowledge } from './acknowledge.ts';
 
 /**
  * Two limits in requests per minute: one for each token, and one for each IP address. Choose them so that all expected

@@ -15,7 +15,7 @@ import { BackupPlan, BackupPlanRule, BackupResource, BackupVault } from 'aws-cdk
 import { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Schedule } from 'aws-cdk-lib/aws-events';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { acknowledge } from '../../infra/acknowledge.ts';
+import { acknowledge } from './acknowledge.ts';
 
 /** Each copy is a full one: what the copies cost grows with this time. */
 const keepCopies = Duration.days(14);
