@@ -25,7 +25,7 @@ export const options = {
  * Files that run alone in a worker, because their tests replace modules, measure memory, or keep environment variables
  * or a fake clock for the whole file.
  */
-const alone = '*.lambda|endurance|store';
+const alone = '*.lambda|added-parts|endurance|store';
 
 const folders = ['test', 'tools/test', 'packages/*/test'];
 

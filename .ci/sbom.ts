@@ -7,8 +7,9 @@
  */
 import { execSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { listEntries } from '@lambda-service/cdk/bundling';
 import lock from '../package-lock.json' with { type: 'json' };
-import { bundleInputs, listEntries } from '../packages/cdk/bundling.ts';
+import { bundleInputs } from '../test/kit/bundle-inputs.ts';
 
 type Component = { 'bom-ref': string; licenses?: { license?: { id: string }; expression?: string }[] };
 type Sbom = {

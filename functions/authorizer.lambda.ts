@@ -1,46 +1,4 @@
-import type { APIGatewayRequestAuthorizerEventV2, APIGatewaySimpleAuthorizerResult } from 'aws-lambda';
-import { bearerToken } from '../packages/runtime/auth/bearer-token.ts';
-import { issuerKeys } from '../packages/runtime/auth/issuer-keys.ts';
-import { type Verdict, verifyToken } from '../packages/runtime/auth/verify-token.ts';
-import { fromEnvironment } from '../packages/runtime/environment.ts';
+import { tokenAuthorizer } from '@lambda-service/runtime/auth';
 import { scopes } from './generated/contract.ts';
 
-type AuthorizerResult = APIGatewaySimpleAuthorizerResult & { context?: Record<string, string> };
-
-const keys = issuerKeys(fromEnvironment('JWKS_URI'));
-const audience = fromEnvironment('AUDIENCE');
-const clientIds = fromEnvironment('CLIENT_IDS');
-const rules = {
-  issuer: fromEnvironment('ISSUER'),
-  // AUDIENCE is `none` if the stack creates its issuer, or with the setting `audience=none`.
-  audience: audience === 'none' ? null : audience,
-  // CLIENT_IDS is `any` with the setting `clientIds=any`, or without that setting if `audience` is checked.
-  clientIds: clientIds === 'any' ? null : clientIds.split(','),
-  scopeClaims: fromEnvironment('SCOPE_CLAIM').split(','),
-};
-
-export const handler = async (event: APIGatewayRequestAuthorizerEventV2): Promise<AuthorizerResult> => {
-  const gatewayRequestId = event.requestContext.requestId;
-  const verdict = await verdictOn(event).catch((error: Error) => {
-    // Lambda logs all fields of a thrown error.
-    throw Object.assign(error, { gatewayRequestId, bundle: process.env['BUNDLE_SHA256'] });
-  });
-  if ('refused' in verdict) {
-    console.info({ outcome: 'refused', reason: verdict.refused, gatewayRequestId });
-    return { isAuthorized: false };
-  }
-  const { claims, clientId, scopes: granted } = verdict;
-  console.info({ outcome: 'allowed', gatewayRequestId });
-  return {
-    isAuthorized: true,
-    // The context may contain only strings.
-    context: { sub: claims.sub ?? '', clientId, scope: granted.join(' ') },
-  };
-};
-
-const verdictOn = async ({ routeKey, headers }: APIGatewayRequestAuthorizerEventV2): Promise<Verdict> => {
-  if (!Object.hasOwn(scopes, routeKey)) return { refused: 'unknown route' };
-  const bearer = bearerToken(headers?.['authorization']);
-  if ('refused' in bearer) return bearer;
-  return verifyToken(bearer.token, { ...rules, requiredScopes: scopes[routeKey] ?? [] }, keys);
-};
+export const handler = tokenAuthorizer(scopes);

@@ -1,7 +1,8 @@
 /** What is special about plants: which requests test a new version, and what they may add to the table. */
 import { randomInt } from 'node:crypto';
-import type { Checks } from '../packages/runtime/smoke-test/run-checks.ts';
-import { type NewPlant, toItem } from './plant-table.ts';
+import type { Checks } from '@lambda-service/runtime/smoke-test';
+import type { NewPlant, Operations } from './generated/contract.ts';
+import { toItem } from './plant-table.ts';
 
 /** Returns a random id above 2^62. JSON.parse, which rounds to multiples of 1,024 there, would make it the id before. */
 const randomId = (): bigint => 2n ** 62n + 1_024n * BigInt(randomInt(2 ** 48 - 1)) + 1n;
@@ -9,7 +10,7 @@ const randomId = (): bigint => 2n ** 62n + 1_024n * BigInt(randomInt(2 ** 48 - 1
 const adding = (plant: NewPlant) => ({ body: plant, creates: toItem(plant) });
 
 /** Returns checks with ids that no other run has, so that two runs can test the same versions at the same time. */
-export const newChecks = (): Checks => {
+export const newChecks = (): Checks<Operations> => {
   const id = randomId();
   const otherId = id - 1n;
   const content = { name: 'Smoke test', tag: 'Deployments add this plant and delete it.' } satisfies Omit<

@@ -1,8 +1,8 @@
+import { maxWriteUnits, type Settings } from '@lambda-service/cdk';
 import { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, Billing, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import type { NewPlant } from '../functions/generated/contract.ts';
-import { maxWriteUnits, type Settings } from '../packages/cdk/settings.ts';
 
 /** This line does not compile if it does not fit `id` in the contract. */
 const keyType: KeyType<NewPlant['id']> = AttributeType.NUMBER;

@@ -1,7 +1,7 @@
 /**
  * `npm run rename -- order` makes this project a service for orders: it changes the words plant and plants, alone or in
  * names, and the article before them, in code, files, stack, contract, configuration and documents. It leaves alone
- * "Swiss cheese plant" (an example), pictures, the emulator, the contract compiler and the license. It also removes what
+ * "Swiss cheese plant" (an example), pictures, the platform's packages and the license. It also removes what
  * a renamed project does not need: this folder, and the versions, changelog and contracts of our releases.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -23,7 +23,7 @@ const command = new Command('npm run rename --')
   .showHelpAfterError()
   .parse();
 
-const untouched = /^(?:packages\/(?:contract|emulator)|docs\/images|template)\/|^LICENSE$/;
+const untouched = /^(?:packages\/(?:cdk|contract|emulator|runtime)|docs\/images|template)\/|^LICENSE$/;
 
 const git = (...args: string[]): string => execFileSync('git', args, { encoding: 'utf8', maxBuffer: 2 ** 26 });
 

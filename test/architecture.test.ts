@@ -18,10 +18,10 @@ type Rule = {
 
 const node = /^node:/;
 const generated = /^functions\/generated\//;
-/** A package from npm. */
+/** A package from npm, or a door of one of ours. */
 const anyPackage = /^(?:@[^/.]+\/)?[a-z][^./]*(?:\/(?!.*\.ts$).*)?$/;
-const packages = /^packages\/[\w-]+\/(?!test\/)/;
 
+/** A package's files may import each other, and what its manifest names. */
 const packageRule = (name: string, ...more: RegExp[]): Rule => {
   const manifest = JSON.parse(readFileSync(path.join(root, `packages/${name}/package.json`), 'utf8'));
   const dependencies = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
@@ -37,65 +37,52 @@ const packageRule = (name: string, ...more: RegExp[]): Rule => {
   };
 };
 
+/** A room of the runtime may import its own files, those that lie beside the rooms, and `packages`. */
+const roomRule = (room: string, ...packages: RegExp[]): Rule => ({
+  of: new RegExp(`^packages/runtime/${room}/`),
+  rule: `${room}/ knows no other room of the runtime, and of npm only what it wraps`,
+  may: [new RegExp(`^packages/runtime/(${room}/)?[^/]+$`), /^aws-lambda$/, node, ...packages],
+});
+
 const rules: Rule[] = [
   {
     of: /^functions\/[^/]+\.lambda\.ts$/,
-    rule: 'an entry builds a function from its operation, the runtime, generated/ and Node.js',
-    may: [/^functions\/[^/.]+\.ts$/, generated, /^packages\/runtime\//, /^aws-lambda$/, node],
+    rule: 'an entry builds a function from its operation, the runtime and generated/',
+    may: [/^functions\/[^/.]+\.ts$/, generated, /^@lambda-service\/runtime\//, /^aws-lambda$/, node],
   },
   {
     of: /^functions\/[^/.]+\.ts$/,
-    rule: 'an operation and its table know the store, but neither http/ nor auth/',
+    rule: 'an operation knows its table and the store, but no HTTP',
     may: [
       /^functions\/[^/.]+\.ts$/,
       generated,
-      /^packages\/runtime\/(dynamodb|smoke-test)\//,
+      /^@lambda-service\/runtime\/(dynamodb|smoke-test)$/,
       /^@aws-sdk\/client-dynamodb$/,
       node,
     ],
   },
   {
-    of: /^packages\/runtime\/http\//,
-    rule: 'http/ knows generated types and Middy, but not dynamodb/, auth/ or the AWS SDK',
-    may: [/^packages\/runtime\/http\//, generated, /^@middy\//, /^(aws-lambda|ajv)$/, node],
+    of: /^infra\//,
+    rule: 'infra/ knows generated/ and the CDK; it names a function by the path of its entry',
+    may: [/^infra\//, generated, /^@lambda-service\/cdk(\/|$)/, /^aws-cdk-lib(\/|$)/, /^(constructs|cdk-nag)$/],
+  },
+  roomRule('http', /^@middy\//, /^ajv$/),
+  roomRule('auth', /^aws-jwt-verify\//),
+  roomRule('dynamodb', /^@aws-sdk\/client-dynamodb$/, /^@smithy\/core\/retry$/),
+  roomRule('smoke-test', /^@aws-sdk\/client-(codedeploy|dynamodb|lambda)$/),
+  {
+    of: /^packages\/runtime\/[^/]+$/,
+    rule: 'what all rooms of the runtime share imports nothing',
+    may: [],
   },
   {
-    of: /^packages\/runtime\/(dynamodb\/|environment\.ts$)/,
-    rule: "dynamodb/ knows DynamoDB's client, but not http/ or Middy",
-    may: [/^packages\/runtime\/(dynamodb\/|environment\.ts$)/, /^@aws-sdk\/client-dynamodb$/, /^@smithy\/core\/retry$/],
-  },
-  {
-    of: /^packages\/runtime\/auth\//,
-    rule: 'auth/ knows aws-jwt-verify, and nothing of ours',
-    may: [/^packages\/runtime\/auth\//, /^aws-jwt-verify\//, node],
-  },
-  {
-    of: /^packages\/runtime\/smoke-test\//,
-    rule: 'smoke-test/ shares only the generated contract with the functions that it tests',
-    may: [
-      /^packages\/runtime\/smoke-test\//,
-      /^functions\/smoke-checks\.ts$/,
-      generated,
-      /^@aws-sdk\/client-(codedeploy|dynamodb|lambda)$/,
-      node,
-    ],
+    ...packageRule('cdk'),
+    of: /^packages\/cdk\/[^/]+$/,
   },
   {
     of: /^packages\/cdk\/sdk-stubs\//,
     rule: "a stub replaces a module in the functions' bundles, so it imports neither the stack nor the CDK",
     may: [/^@aws-sdk\/credential-provider-env$/],
-  },
-  {
-    of: /^(infra|packages\/cdk)\/[^/]+$/,
-    rule: 'infra/ and packages/cdk/ know their own files, generated/ and its sources, and the CDK',
-    may: [
-      /^(infra|packages\/cdk)\//,
-      generated,
-      /^packages\/contract\/source-hash\.ts$/,
-      /^aws-cdk-lib/,
-      /^(constructs|cdk-nag|esbuild|zod)$/,
-      node,
-    ],
   },
   packageRule('contract'),
   packageRule('client', generated),
@@ -103,13 +90,13 @@ const rules: Rule[] = [
   packageRule('emulator', /^aws-lambda$/, /^a computed path$/),
   {
     of: /^tools\/start\//,
-    rule: 'tools/start/ knows infra/, packages/ and generated/; it reaches functions/ only through the bundles',
-    may: [/^tools\/start\//, /^infra\//, packages, generated, anyPackage, node],
+    rule: 'tools/start/ knows infra/, packages and generated/; it reaches functions/ only through the bundles',
+    may: [/^tools\/start\//, /^infra\//, generated, anyPackage, node],
   },
   {
     of: /^tools\/(cli|release)\//,
-    rule: 'tools/ knows infra/, packages/ and generated/; it reaches functions/ only through the bundles',
-    may: [/^tools\/(?!test\/)/, /^infra\//, packages, generated, anyPackage, node],
+    rule: 'tools/ knows infra/, packages, generated/ and the source of the client; it reaches functions/ only through the bundles',
+    may: [/^tools\/(?!test\/)/, /^infra\//, /^packages\/client\/(?!test\/)/, generated, anyPackage, node],
   },
 ];
 
@@ -159,18 +146,8 @@ describe('the rules on which file may import which', () => {
     expect(refusals, message).toEqual([]);
   });
 
-  test('let no file import both dynamodb/ and auth/', () => {
-    const both = files.filter((file) => {
-      const rooms = importsOf(file).flatMap(
-        (target) => /^packages\/runtime\/(dynamodb|auth)\//.exec(target)?.[1] ?? [],
-      );
-      return new Set(rooms).size > 1;
-    });
-    expect(both).toEqual([]);
-  });
-
-  test('let http/ and plant-table.ts import types from functions/generated/, but no values', () => {
-    for (const file of files.filter((each) => /^packages\/runtime\/http\/|-table\.ts$/.test(each))) {
+  test('let plant-table.ts and operations import types from functions/generated/, but no values', () => {
+    for (const file of files.filter((each) => /^functions\/(?!smoke-checks)[^/.]+\.ts$/.test(each))) {
       const values = parse(file)
         .module.staticImports.filter(({ moduleRequest }) => moduleRequest.value.includes('/generated/'))
         .filter(({ entries }) => !entries.every(({ isType }) => isType));

@@ -28,14 +28,14 @@ const setting = (key: string): string => {
   return value;
 };
 
-const [region, copyRegion] = [setting('region'), setting('copyRegion')];
+const [service, region, copyRegion] = [setting('service'), setting('region'), setting('copyRegion')];
 // A fixed name, because the plan's stack cannot refer to a resource of another region.
-const backupVaultName = 'PlantStoreCopies';
-const copies = new Stack(app, 'PlantStoreCopies', { env: { region: copyRegion } });
+const backupVaultName = `${service}Copies`;
+const copies = new Stack(app, `${service}Copies`, { env: { region: copyRegion } });
 // Even an administrator cannot delete a copy before it expires without first changing the vault's policy.
 new BackupVault(copies, 'Vault', { backupVaultName, blockRecoveryPointDeletion: true });
 
-const stack = new Stack(app, 'PlantStoreBackup', { env: { region } });
+const stack = new Stack(app, `${service}Backup`, { env: { region } });
 stack.addStackDependency(copies);
 const copyArn = stack.formatArn({
   service: 'backup',

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { type BuildOptions, buildSync } from 'esbuild';
 
+/** The folder of the entry files, in the project's folder, in which every command runs. */
 export const functions = path.resolve('functions');
 
 const stub = (file: string): string => path.join(import.meta.dirname, 'sdk-stubs', file);
@@ -45,31 +46,10 @@ export const setBundle = (entry: string, code: Uint8Array): void => {
 
 export const listEntries = (): string[] => readdirSync(functions).filter((file) => file.endsWith('.lambda.ts'));
 
-export const listDevEntries = (): string[] =>
-  listEntries().filter((entry) => !/^(outside-check|smoke-test)\.lambda\.ts$/.test(entry));
-
 /** Returns the bundle of an entry file in functions/: one JavaScript file. @example bundle('authorizer.lambda.ts') */
 export const bundle = (entry: string): Uint8Array => {
   const code = bundles.get(entry) ?? buildSync(esbuildOptions(entry)).outputFiles[0]?.contents;
   if (code === undefined) throw new Error(`esbuild produced no output for ${entry}.`);
   setBundle(entry, code);
   return code;
-};
-
-/**
- * Lists the source files and packages (as keys of package-lock.json) that contribute code to an entry's bundle.
- * `generatedBytes` is the size of the code that comes from the contract.
- */
-export const bundleInputs = (entry: string): { files: string[]; packages: string[]; generatedBytes: number } => {
-  const { metafile } = buildSync({ ...esbuildOptions(entry), metafile: true });
-  const inputs = Object.values(metafile.outputs).flatMap((output) => Object.entries(output.inputs));
-  const files = inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([file]) => file);
-  const packageOf = (file: string): string[] =>
-    /node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+/.exec(file) ?? [];
-  const generated = inputs.filter(([file]) => file.startsWith('functions/generated/'));
-  return {
-    generatedBytes: generated.reduce((sum, [, { bytesInOutput }]) => sum + bytesInOutput, 0),
-    files: files.filter((file) => packageOf(file).length === 0).sort(),
-    packages: [...new Set(files.flatMap(packageOf))].sort(),
-  };
 };

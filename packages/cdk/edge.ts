@@ -32,7 +32,7 @@ const setting = (key: string): string => {
 };
 
 // AWS accepts a web ACL for CloudFront only in this region.
-const stack = new Stack(app, 'PlantStore-Edge', { env: { region: 'us-east-1' } });
+const stack = new Stack(app, `${setting('service')}-Edge`, { env: { region: 'us-east-1' } });
 
 /** Answers a request with a 429 like the gateway's, so that clients retry later. */
 const refuse: CfnWebACL.RuleActionProperty = {

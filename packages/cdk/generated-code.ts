@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { sourceHash } from '../contract/source-hash.ts';
+import { sourceHash } from 'openapi-contract/source-hash';
 
 const root = path.resolve();
 

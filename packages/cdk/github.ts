@@ -12,6 +12,7 @@ import {
 import { OidcProviderNative, OpenIdConnectPrincipal, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
 import type { Construct, Node } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
+import { type ServiceNames, stackName } from './service-stack.ts';
 import { readContext, refused } from './settings.ts';
 
 /** A GitHub environment in .github/workflows/deploy.yml, named after the stage that its jobs deploy. */
@@ -37,13 +38,16 @@ const issuer = 'token.actions.githubusercontent.com';
 
 /** Lets workflows on GitHub deploy to this account, with GitHub's identity provider and a role for each environment. */
 export class GitHubStack extends Stack {
-  constructor(app: Construct, { repository, environments, hasProvider }: GitHubSettings) {
-    super(app, 'PlantStoreGitHub', {
-      description: 'Plant Store: what GitHub may do in this account',
+  readonly #names: ServiceNames;
+
+  constructor(app: Construct, names: ServiceNames, { repository, environments, hasProvider }: GitHubSettings) {
+    super(app, `${names.stack}GitHub`, {
+      description: `${names.title}: what GitHub may do in this account`,
       // Deploy with an administrator's credentials. GitHub could widen a stack that the roles of `cdk bootstrap` deploy.
       // `as` is needed because CDK's class does not fit CDK's interface under TypeScript's exactOptionalPropertyTypes.
       synthesizer: new CliCredentialsStackSynthesizer() as IStackSynthesizer,
     });
+    this.#names = names;
     const arn = `arn:${Aws.PARTITION}:iam::${Aws.ACCOUNT_ID}:oidc-provider/${issuer}`;
     const provider = hasProvider
       ? OidcProviderNative.fromOidcProviderArn(this, 'Provider', arn)
@@ -82,17 +86,17 @@ export class GitHubStack extends Stack {
     const resources = bootstrapped.map((each) => Fn.sub(each, { Qualifier }));
     role.addToPolicy(new PolicyStatement({ actions: ['sts:AssumeRole'], resources }));
 
-    const stack = environment === 'prod' ? 'PlantStore' : `PlantStore-${environment}`;
+    const stack = stackName(this.#names, environment);
     allow(role, ['cloudformation:ListStackResources'], 'cloudformation', `stack/${stack}/*`);
-    // The names do not tell the stages apart: PlantStore-dev-* is also a pattern for the names of stage dev-anna.
-    const tags = { 'aws:ResourceTag/service': 'plant-store', 'aws:ResourceTag/stage': environment };
+    // The names do not tell the stages apart: …-dev-* is also a pattern for the names of stage dev-anna.
+    const tags = { 'aws:ResourceTag/service': this.#names.tag, 'aws:ResourceTag/stage': environment };
     allow(role, ['lambda:GetAlias', 'lambda:GetFunction'], 'lambda', `function:${stack}-*`, tags);
     if (environment === 'dev') {
       allow(role, ['cloudformation:DescribeStacks'], 'cloudformation', `stack/${stack}/*`);
       allow(role, ['cognito-idp:DescribeUserPoolClient'], 'cognito-idp', 'userpool/*', tags);
       // DynamoDB compares tags only if the account has turned that on. The capital letter keeps out the tables of
-      // stages such as dev-plants, because the names of stages are in lower case.
-      allow(role, ['dynamodb:GetItem'], 'dynamodb', `table/${stack}-Plants*`);
+      // stages such as dev-orders, because the names of stages are in lower case.
+      allow(role, ['dynamodb:GetItem'], 'dynamodb', `table/${stack}-${this.#names.table}*`);
     }
   }
 }

@@ -7,25 +7,30 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { ARecord, HostedZone, RecordTarget } from 'aws-cdk-lib/aws-route53';
 import { ApiGatewayv2DomainProperties } from 'aws-cdk-lib/aws-route53-targets';
 import type { Construct } from 'constructs';
-import { responseHeaders } from '../../functions/generated/contract.ts';
-import type { Operation } from '../../infra/operations.ts';
+import type { Operation } from './operations.ts';
 import { ServiceLog } from './service-log.ts';
 import type { Domain, Settings } from './settings.ts';
 
-type PlantApiProps = { authorizer: IFunction; operations: Operation<string>[] } & Settings;
+/** `contract` and `responseHeaders` are those of functions/generated/contract.ts. Without origins, there is no CORS. */
+type Cors = Pick<Settings, 'allowOrigins'> & {
+  contract: Readonly<Record<string, Operation>>;
+  responseHeaders: readonly string[];
+};
+
+type GuardedApiProps = Pick<Settings, 'stage' | 'throttle' | 'domain'> & { authorizer: IFunction; cors: Cors };
 
 /** The HTTP API, at first without routes. Its authorizer guards every route that is added. */
-export class PlantApi extends apigateway.HttpApi {
+export class GuardedApi extends apigateway.HttpApi {
   /** Outputs of the stack. Without a DNS record, make one that points from the domain name to `DomainTarget`. */
   readonly outputs: { ApiUrl: string; DomainTarget?: string };
 
-  constructor(scope: Construct, id: string, props: PlantApiProps) {
-    const { authorizer, operations, stage, throttle, allowOrigins, domain } = props;
+  constructor(scope: Construct, id: string, props: GuardedApiProps) {
+    const { authorizer, cors, stage, throttle, domain } = props;
     const { stackName } = Stack.of(scope);
     super(scope, id, {
       apiName: stackName,
       createDefaultStage: false,
-      ...(allowOrigins.length > 0 && { corsPreflight: corsFor(operations, allowOrigins) }),
+      ...(cors.allowOrigins.length > 0 && { corsPreflight: corsFor(cors) }),
       // Only on request: until the domain name leads to the API, clients have no other address.
       ...(domain?.defaultAddress === 'off' && { disableExecuteApiEndpoint: true }),
       defaultAuthorizer: new HttpLambdaAuthorizer('BearerAuth', authorizer, {
@@ -74,12 +79,13 @@ export class PlantApi extends apigateway.HttpApi {
     const description = `AWS's own address is open beside ${name}. Once clients use ${name}, close it: defaultAddress=off.`;
     new CfnOutput(Stack.of(this), 'DefaultAddress', { value: this.apiEndpoint, description });
     const message = `${description} To keep it, set defaultAddress=on. See docs/deploy.md, A domain of your own.`;
-    if (decided === undefined) Annotations.of(this).addInfoV2('plant-store:defaultAddress', message);
+    if (decided === undefined) Annotations.of(this).addInfoV2('lambda-service:defaultAddress', message);
   }
 }
 
 /** Returns CORS settings for the contract's methods and headers. Cookies are not allowed: tokens are in a header. */
-export const corsFor = (operations: Operation<string>[], allowOrigins: string[]): apigateway.CorsPreflightOptions => {
+export const corsFor = ({ contract, responseHeaders, allowOrigins }: Cors): apigateway.CorsPreflightOptions => {
+  const operations = Object.values(contract);
   const parameters = operations.flatMap((operation) => operation.parameters.filter((each) => each.in === 'header'));
   return {
     allowOrigins,

@@ -2,7 +2,7 @@
 import { Aws, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
-import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
@@ -11,28 +11,25 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { type IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
-import type { PlantApi } from './guarded-api.ts';
+import type { GuardedApi } from './guarded-api.ts';
 import { faults, keysNotFetched } from './log-metrics.ts';
 import type { ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 
-type Parts = {
-  api: PlantApi;
-  operations: ServiceFunction[];
-  authorizer: ServiceFunction;
-  /** The titles of a table's graphs end with `prefix`. */
-  tables: { table: TableV2; prefix: string }[];
-  pages: cloudwatch.IAlarm[];
-};
+type Parts = { api: GuardedApi; operations: ServiceFunction[]; authorizer: ServiceFunction };
 
+/** `pages` are further alarms that page. */
+type MonitoringProps = Parts & Pick<Settings, 'stage' | 'alarmEmail'> & { pages: cloudwatch.IAlarm[] };
+
+/** Watches the parts, and each table and each queue with a dead-letter queue that the stack has when this is made. */
 export class Monitoring extends Construct {
   readonly dashboardUrl: string;
   readonly rollBackAlarms: Map<ServiceFunction, cloudwatch.Alarm[]>;
 
-  constructor(scope: Construct, id: string, parts: Parts, { stage, alarmEmail }: Settings) {
+  constructor(scope: Construct, id: string, { stage, alarmEmail, pages, ...parts }: MonitoringProps) {
     super(scope, id);
     const { stackName, region } = Stack.of(this);
-    const { api, operations, authorizer, pages } = parts;
+    const { api, operations, authorizer } = parts;
     const [fast, slow] = [this.#addWindows(api, severities.Page), this.#addWindows(api, severities.Ticket)];
     const others = [
       ...this.#add(ofApi(api)),
@@ -64,7 +61,7 @@ export class Monitoring extends Construct {
       widgets: [
         [new cloudwatch.TextWidget({ markdown: title, width: 24, height: 2 })],
         [new cloudwatch.AlarmStatusWidget({ title: 'Alarms', alarms, width: 24, height: 4 })],
-        graphs(parts),
+        graphs(parts, tablesIn(this)),
         ofLogs(parts),
         ...rows.map((row) => row.map((alarm) => new cloudwatch.AlarmWidget({ title: alarm.node.id, alarm }))),
       ],
@@ -101,7 +98,7 @@ export class Monitoring extends Construct {
     return topic;
   }
 
-  #addWindows(api: PlantApi, severity: Severity): cloudwatch.Alarm[][] {
+  #addWindows(api: GuardedApi, severity: Severity): cloudwatch.Alarm[][] {
     return Object.entries(promises(api)).map(([name, promise]) => this.#add(burnRates(name, promise, severity)));
   }
 
@@ -148,7 +145,7 @@ const severities = {
 type Promised = { budget: number; bad: string; metrics: Record<string, cloudwatch.Metric>; means: string };
 
 /** What docs/operate/runbook.md promises. */
-const promises = (api: PlantApi): Record<string, Promised> => ({
+const promises = (api: GuardedApi): Record<string, Promised> => ({
   Availability: {
     budget: 0.001,
     bad: 'FILL(errors, 0) / all',
@@ -184,7 +181,7 @@ const burnRates = (
 };
 
 /** The graphs in which to look for the cause of an alarm, from the gateway to the table. */
-const graphs = ({ api, operations, authorizer, tables }: Parts): cloudwatch.IWidget[] => {
+const graphs = ({ api, operations, authorizer }: Parts, tables: TableV2[]): cloudwatch.IWidget[] => {
   const functions = [authorizer, ...operations];
   const metrics: Record<string, cloudwatch.IMetric[]> = {
     Responses: [api.metricCount(sum), api.metricClientError(sum), api.metricServerError(sum)],
@@ -194,8 +191,8 @@ const graphs = ({ api, operations, authorizer, tables }: Parts): cloudwatch.IWid
     'Throttled invocations': functions.map(({ node, live }) => live.metricThrottles({ ...sum, label: node.id })),
     'Duration, p99': functions.map(({ node, live }) => live.metricDuration({ ...p99, label: node.id })),
   };
-  for (const { table, prefix } of tables) {
-    const name = prefix && ` ${prefix}`;
+  for (const [index, table] of tables.entries()) {
+    const name = index === 0 ? '' : ` ${table.node.id}`;
     metrics[`Latency of the table${name}`] = [byOperation(table, 'SuccessfulRequestLatency', cloudwatch.Stats.AVERAGE)];
     metrics[`Consumed capacity${name}`] = [
       table.metricConsumedReadCapacityUnits(sum),
@@ -254,7 +251,7 @@ const sum = { statistic: cloudwatch.Stats.SUM };
 const p99 = { statistic: cloudwatch.Stats.percentile(99) };
 const maximum = { statistic: cloudwatch.Stats.MAXIMUM };
 
-const ofApi = (api: PlantApi): Alarms => {
+const ofApi = (api: GuardedApi): Alarms => {
   // At night, the check from outside may be alone: 2 refused requests in five minutes, or 6 if it fails.
   const expression = 'IF(all > 10, 100 * FILL(some, 0) / all, 0)';
   const usingMetrics = { some: api.metricClientError(sum), all: api.metricCount(sum) };
@@ -288,6 +285,11 @@ const ofAccount = (): Alarms => {
     Concurrency: above(800, invocations, soon, 'More than 800 invocations ran at the same time in the account.'),
   };
 };
+
+const tablesIn = (construct: Construct): TableV2[] =>
+  Stack.of(construct)
+    .node.findAll()
+    .filter((each) => each instanceof TableV2);
 
 /** Lists the stack's queues that have a dead-letter queue. Each name is made of the ids of the constructs around it. */
 const queuesIn = (construct: Construct) => {

@@ -75,12 +75,14 @@ export class BundledFunction extends lambda.Function {
 const anyTrace =
   'PutTraceSegments and PutTelemetryRecords of X-Ray cannot be limited to resources: they accept only *.';
 
+export type ServiceFunctionProps = Omit<BundledFunctionProps, 'role'>;
+
 /** A Lambda function that the API calls: an operation's function, or the authorizer. */
 export class ServiceFunction extends BundledFunction {
   /** The alias that callers invoke. It points to the current version or, during a roll-out, to the old and the new. */
   readonly live: lambda.IFunction;
 
-  constructor(scope: Construct, id: string, props: Omit<BundledFunctionProps, 'role'>) {
+  constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
     const role = new VersionRole(scope, `${id}Role`, props.stage);
     super(scope, id, { ...props, role });
     // cdk-nag looks for this only in permissions that are inline.

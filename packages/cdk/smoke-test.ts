@@ -1,7 +1,6 @@
 import { Duration, Stack } from 'aws-cdk-lib';
 import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
-import type { tables } from '../../infra/operations.ts';
 import { acknowledge } from './acknowledge.ts';
 import { BundledFunction, type ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
@@ -9,21 +8,21 @@ import type { Settings } from './settings.ts';
 type SmokeTestProps = Pick<Settings, 'stage' | 'tracing'> & {
   /** By the names that packages/runtime/smoke-test/ uses for them. */
   functions: Record<string, ServiceFunction>;
-  tables: { id: keyof typeof tables; variable: string; table: TableV2 }[];
+  /** The table to which the checks add items. */
+  table: TableV2;
   issuer: string;
 };
 
 /** Tests the new version of each function before it gets requests from clients: docs/decisions/stack.md. */
 export class SmokeTest extends BundledFunction {
-  constructor(scope: Construct, id: string, { functions, tables, issuer, stage, tracing }: SmokeTestProps) {
+  constructor(scope: Construct, id: string, { functions, table, issuer, stage, tracing }: SmokeTestProps) {
     const arns = Object.entries(functions).map(([name, { currentVersion }]) => [name, currentVersion.functionArn]);
-    const added = tables.filter((each) => each.id === 'Plants');
     super(scope, id, {
       entry: 'smoke-test.lambda.ts',
       // CodeDeploy's event does not say which versions to test, so pass the versions in the function's environment.
       environment: {
         ISSUER: issuer,
-        ...Object.fromEntries(added.map(({ variable, table }) => [variable, table.tableName])),
+        TABLE_NAME: table.tableName,
         VERSIONS: Stack.of(scope).toJsonString(Object.fromEntries(arns)),
       },
       timeout: Duration.minutes(2),
@@ -31,8 +30,8 @@ export class SmokeTest extends BundledFunction {
       tracing,
     });
     for (const { currentVersion } of Object.values(functions)) currentVersion.grantInvoke(this);
-    // The checks add plants, which the smoke test deletes in the end.
-    for (const { table } of added) table.grant(this, 'dynamodb:DeleteItem');
+    // In the end, the smoke test deletes what it has added.
+    table.grant(this, 'dynamodb:DeleteItem');
     acknowledge(
       this,
       'Serverless-LambdaDLQ',

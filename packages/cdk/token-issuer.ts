@@ -2,8 +2,22 @@ import { Aws, Duration, Fn, RemovalPolicy } from 'aws-cdk-lib';
 import { Mfa, OAuthScope, ResourceServerScope, UserPool } from 'aws-cdk-lib/aws-cognito';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
-import type { Settings, TrustedIssuer } from './settings.ts';
-import { ConfigurationError } from './settings.ts';
+import { ConfigurationError, type Settings, type TrustedIssuer } from './settings.ts';
+
+type TokenIssuerProps = Pick<Settings, 'stage' | 'clientIds'> & { scopes: string[]; domainPrefix: string };
+
+/** Returns the issuer whose tokens the API accepts: an external one or, without it, a new Cognito pool. */
+export const trustedIssuer = (
+  scope: Construct,
+  id: string,
+  { externalIssuer, ...props }: TokenIssuerProps & Pick<Settings, 'externalIssuer'>,
+): TrustedIssuer & { outputs: Record<string, string> } => {
+  const addPool = () => new TokenIssuer(scope, id, props);
+  if (externalIssuer === undefined) return addPool();
+  // In `prod`, keep the pool while another issuer is trusted: docs/decisions/stack.md.
+  if (props.stage === 'prod' && resourceOf(props.scopes) !== undefined) addPool();
+  return { ...externalIssuer, outputs: { Issuer: externalIssuer.issuer } };
+};
 
 /** A Cognito user pool without users. Its one machine client gets tokens with the client_credentials grant. */
 export class TokenIssuer extends Construct implements TrustedIssuer {
@@ -16,9 +30,8 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
   readonly outputs: { TokenUrl: string; ClientId: string; UserPoolId: string };
 
   /** @throws ConfigurationError if a Cognito resource server cannot have these scopes */
-  constructor(parent: Construct, id: string, scopes: string[], settings: Pick<Settings, 'stage' | 'clientIds'>) {
+  constructor(parent: Construct, id: string, { scopes, stage, clientIds, domainPrefix }: TokenIssuerProps) {
     super(parent, id);
-    const { stage, clientIds } = settings;
     const identifier = resourceOf(scopes);
     if (identifier === undefined) {
       const needed = 'Cognito needs scopes of the form RESOURCE/PERMISSION with one RESOURCE';
@@ -59,7 +72,7 @@ export class TokenIssuer extends Construct implements TrustedIssuer {
     });
     // A domain prefix must be unique in its region across all accounts, so it contains the UUID in the stack's id.
     const stackUuid = Fn.select(2, Fn.split('/', Aws.STACK_ID));
-    const domain = pool.addDomain('Domain', { cognitoDomain: { domainPrefix: `plants-${stackUuid}` } });
+    const domain = pool.addDomain('Domain', { cognitoDomain: { domainPrefix: `${domainPrefix}-${stackUuid}` } });
     if (stage === 'prod') {
       const kept = [resourceServer, client, domain];
       for (const each of kept) each.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { parse } from 'yaml';
 import { type Contract, readOperations } from './operations.ts';
 import { sourceHash } from './source-hash.ts';
-import { capitalize, compileTypes } from './types.ts';
+import { capitalize, compileTypes, fileOf } from './types.ts';
 import { compileValidators } from './validators.ts';
 
 const [document = '', folder = ''] = process.argv.slice(2);
@@ -36,7 +36,7 @@ const generate = async (): Promise<[file: string, source: string][]> => {
   const types = await compileTypes(contract, operations);
   const validators = await compileValidators(contract, operations);
   const modules = operations.flatMap(({ id }): [string, string][] => {
-    const file = id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    const file = fileOf(id);
     return [
       [`${file}.js`, validators[id] ?? ''],
       [`${file}.d.ts`, declarationsOf(id)],

@@ -5,6 +5,9 @@ import { compile } from 'json-schema-to-typescript';
 import { type Operation, parametersByPlace } from './operations.ts';
 import { type Contract, mapSchema, mapSchemas, resolve, type Schema } from './schemas.ts';
 
+/** The name of an operation's files, such as `create-plant` for createPlant. */
+export const fileOf = (id: string): string => id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
 export const capitalize = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
 /**
@@ -136,6 +139,7 @@ const operationConstants = (contract: Contract, operations: Operation[]): string
   const constants = operations.map(({ id, method, path, scopes, parameters, body, responses }) => [
     id,
     {
+      file: fileOf(id),
       method,
       path,
       scopes,

@@ -14,6 +14,7 @@ import { type ReadOptions, readTemplate, type Template } from './template/read-t
 
 export { FolderError, lockFolder } from './dynamodb/data-folder.ts';
 export type { LogLine } from './lambda/functions.ts';
+export { closeServer, listen } from './servers.ts';
 export type { AccessLogEntry, Outcome };
 
 /** A CDK app, or any object whose method `synth` returns the folder to which the CDK has written. */

@@ -3,14 +3,15 @@
  * update, without an authorizer, validation or error handling.
  */
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { addUnlessOther, toItem } from '../../functions/plant-table.ts';
+import { addUnlessOther } from '@lambda-service/runtime/dynamodb';
+import { key, toItem } from '../../functions/plant-table.ts';
 
 const client = new DynamoDBClient({});
 
 export const handler = async (event: { body: string }) => {
   const { id, name, tag } = JSON.parse(event.body);
   await client.send(
-    new UpdateItemCommand({ TableName: process.env['TABLE_NAME'], ...addUnlessOther(toItem({ id, name, tag })) }),
+    new UpdateItemCommand({ TableName: process.env['TABLE_NAME'], ...addUnlessOther(key, toItem({ id, name, tag })) }),
   );
   return {
     statusCode: 200,

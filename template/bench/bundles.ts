@@ -1,9 +1,9 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { bundle as bundled } from '@lambda-service/cdk/bundling';
 import { App, Stack } from 'aws-cdk-lib';
 import { Runtime } from 'aws-cdk-lib/aws-lambda';
 import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
-import { bundle as bundled } from '../../packages/cdk/bundling.ts';
 import { makeApp, readCdkJson } from '../../tools/start/stack.ts';
 
 /**

@@ -5,12 +5,13 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { addUnlessOther } from '@lambda-service/runtime/dynamodb';
 import middy from '@middy/core';
 import httpErrorHandler from '@middy/http-error-handler';
 import httpJsonBodyParser from '@middy/http-json-body-parser';
 import validator from '@middy/validator';
 import { transpileSchema } from '@middy/validator/transpile';
-import { addUnlessOther, toItem } from '../../functions/plant-table.ts';
+import { key, toItem } from '../../functions/plant-table.ts';
 
 const client = new DynamoDBClient({});
 const logger = new Logger({ serviceName: 'plants' });
@@ -38,7 +39,7 @@ export const handler = middy<{ body: Plant }>()
     await client.send(
       new UpdateItemCommand({
         TableName: process.env['TABLE_NAME'],
-        ...addUnlessOther(toItem({ id, name, ...(tag !== undefined && { tag }) })),
+        ...addUnlessOther(key, toItem({ id, name, ...(tag !== undefined && { tag }) })),
       }),
     );
     logger.info('created');

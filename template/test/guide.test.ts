@@ -14,7 +14,7 @@ export {};
 
 \`\`\`
 
-\`\`\`diff infra/operations.ts
+\`\`\`diff infra/plant-store-stack.ts
  one
 -two
 +second
@@ -32,7 +32,7 @@ const [created, changed] = readBlocks(guide) as [Block, Block];
 test("readBlocks returns a block for each of a guide's code fences that names a file", () => {
   expect(readBlocks(guide)).toEqual([
     { file: 'functions/create-plant.ts', kind: 'new', lines: ['export {};', ''] },
-    { file: 'infra/operations.ts', kind: 'diff', lines: [' one', '-two', '+second', '', '+third'] },
+    { file: 'infra/plant-store-stack.ts', kind: 'diff', lines: [' one', '-two', '+second', '', '+third'] },
   ]);
 });
 
@@ -44,7 +44,7 @@ describe("a guide's code block", () => {
 
   test('replaces, in the file, the lines marked with a minus by those marked with a plus, and keeps empty lines', () => {
     expect(applyBlock(changed, 'zero\none\ntwo\n\nfour\n')).toBe('zero\none\nsecond\n\nthird\nfour\n');
-    expect(() => applyBlock(changed, undefined)).toThrow('infra/operations.ts does not exist.');
+    expect(() => applyBlock(changed, undefined)).toThrow('infra/plant-store-stack.ts does not exist.');
   });
 
   test.each([
@@ -53,7 +53,7 @@ describe("a guide's code block", () => {
     ['only as parts of longer lines', 'zero one\ntwo\n\n'],
   ])('is refused if the lines to replace occur %s in the file', (_, text) => {
     expect(() => applyBlock(changed, text)).toThrow(
-      /^infra\/operations\.ts must have these lines exactly once:\none\ntwo\n/,
+      /^infra\/plant-store-stack\.ts must have these lines exactly once:\none\ntwo\n/,
     );
   });
 });
@@ -90,7 +90,7 @@ describe('the size of the changes that a guide tells readers to make', () => {
   const line = (file: string) => ({ file, kind: 'diff' as const, lines: ['+x', ' y'] });
 
   test('includes new files, changed files (each once), added lines (even blank ones) and edited tests, but no documents', () => {
-    const price = priceOf([created, changed, line('infra/operations.ts'), line('CHANGELOG.md')]);
+    const price = priceOf([created, changed, line('infra/plant-store-stack.ts'), line('CHANGELOG.md')]);
     expect(sentenceOf(price)).toBe('new files 1, changed files 1, lines 5, existing tests edited 0');
     expect(isWithinTarget(price), 'is within the target').toBe(true);
   });

@@ -77,12 +77,13 @@ const readRecipe = (document: string) => {
 
 const certificate = (id: string): string => `arn:aws:acm:us-east-1:123456789012:certificate/${id}`;
 const edge = {
+  service: 'PlantStore',
   origin: 'origin.example.com',
   domainName: 'api.example.com',
   certificateArn: certificate('server'),
   clientCertificateArn: certificate('client'),
 };
-const backup = { table: 'PlantStore-Table1', region: 'eu-central-1', copyRegion: 'eu-west-1' };
+const backup = { service: 'PlantStore', table: 'PlantStore-Table1', region: 'eu-central-1', copyRegion: 'eu-west-1' };
 
 /** The recipes, each with its document and the settings that it needs. */
 const recipes = {

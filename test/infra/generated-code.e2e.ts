@@ -40,7 +40,7 @@ const synthesize = (folder: string) =>
 /** Does what every program does before it uses the generated code. */
 const generateIfChanged = () =>
   runInProject(
-    `'${process.execPath}' -e "import('./packages/cdk/generated-code.ts').then((code) => code.generateIfChanged())"`,
+    `'${process.execPath}' -e "import('@lambda-service/cdk/generated-code').then((code) => code.generateIfChanged())"`,
   );
 
 // Before each test, the generated code is that of the original contract.

@@ -5,6 +5,7 @@ import { Template } from 'aws-cdk-lib/assertions';
 import { RootConstruct } from 'constructs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { names } from '../../infra/plant-store-stack.ts';
 import { type GitHubSettings, GitHubStack, readGitHub } from '../../packages/cdk/github.ts';
 import { temporaryFolder } from '../kit/local-service.ts';
 import { featureFlags } from '../kit/stacks.ts';
@@ -21,7 +22,7 @@ const github = 'acme@12/plants@34';
 const synthesize = async (context: Record<string, string>) => {
   const { folder: outdir, remove } = await temporaryFolder();
   const app = new App({ outdir, context: { ...featureFlags, ...context }, builtinCloudFormationValidation: false });
-  const stack = new GitHubStack(app, read(context) as GitHubSettings);
+  const stack = new GitHubStack(app, names, read(context) as GitHubSettings);
   const template = withoutHashes(Template.fromStack(stack).toJSON());
   const { assumeRoleArn, cloudFormationExecutionRoleArn } = app.synth().getStackByName(stack.stackName);
   await remove();

@@ -3,18 +3,20 @@
  * their policies; and what holds for every policy.
  */
 import { expect, test } from 'vitest';
-import { grants } from '../../infra/operations.ts';
 import {
   arn,
   byFunction,
   byOperation,
   functionNames,
   permissionsIn,
+  permissionsOf,
   prod,
   propertiesOf,
   ref,
   resolve,
 } from '../kit/template.ts';
+
+const tables = propertiesOf('AWS::DynamoDB::GlobalTable');
 
 const assumedBy = (Service: string) => ({
   AssumeRolePolicyDocument: {
@@ -23,16 +25,17 @@ const assumedBy = (Service: string) => ({
   },
 });
 
+/** An action of DynamoDB on items of one table or its indexes, as an operation may need it. */
+const onItems =
+  /^Allow dynamodb:(?:BatchGet|Delete|Get|Put|Query|Scan|Update|ConditionCheck)(?:Item)?: (?<table>\w+)\.Arn(?:\/index\/\*)?$/;
+
 /** What the function of each operation may do, apart from writing its log. */
-const own: Record<string, string[]> = byOperation((name, id) => [
-  [
-    name,
-    Object.entries(grants[id]).flatMap(([table, actions]) => actions.map((each) => `Allow ${each}: ${table}.Arn`)),
-  ],
+const own: Record<string, string[]> = byOperation((name) => [
+  [name, permissionsOf(name).filter((each) => (onItems.exec(each)?.groups?.['table'] ?? '') in tables)],
 ]);
 
 test('createPlant may update items in the plants table, and may do nothing else with it', () => {
-  expect(grants.createPlant.Plants).toEqual(['dynamodb:UpdateItem']);
+  expect(own['CreatePlant']).toEqual(['Allow dynamodb:UpdateItem: Plants.Arn']);
 });
 
 /** The permissions of a function, which may also write its log. */

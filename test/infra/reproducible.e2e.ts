@@ -4,7 +4,8 @@
 import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { expect, inject, test } from 'vitest';
-import { bundleInputs, listEntries } from '../../packages/cdk/bundling.ts';
+import { listEntries } from '../../packages/cdk/bundling.ts';
+import { bundleInputs } from '../kit/bundle-inputs.ts';
 import { run, testFolder } from '../kit/local-service.ts';
 import { featureFlags, kinds } from '../kit/stacks.ts';
 

@@ -4,8 +4,18 @@
  */
 import { expect, inject, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
-import { grants, listTables } from '../../infra/operations.ts';
-import { byFunction, byOperation, functionNames, operationNames, prod, propertiesOf, ref } from '../kit/template.ts';
+import {
+  byFunction,
+  byOperation,
+  functionNames,
+  ofType,
+  operationNames,
+  permissionsOf,
+  prod,
+  propertiesOf,
+  ref,
+  resolve,
+} from '../kit/template.ts';
 
 const functions = propertiesOf('AWS::Lambda::Function');
 const groups = propertiesOf('AWS::CodeDeploy::DeploymentGroup');
@@ -32,13 +42,13 @@ test('every function runs on Node 24 and arm64, and logs JSON to a separate log 
   }
 });
 
-test("the environment of each operation's function has only the hash of the bundle and the names of the tables on which it has grants", () => {
-  for (const [id, name] of operationNames) {
-    const granted = listTables().filter(({ id: table }) => grants[id][table]?.length);
-    const names = granted.map(({ id: table, variable }) => [variable, ref(table)]);
-    const variables = { BUNDLE_SHA256: expect.any(String), ...Object.fromEntries(names) };
-    const advice = 'If a function needs another variable, such as the URL of a queue, add it to this list.';
-    expect(functions[name]?.['Environment'], advice).toEqual({ Variables: variables });
+test("the environment of each operation's function names the tables on which it has grants, and no others", () => {
+  const tables = Object.keys(ofType('AWS::DynamoDB::GlobalTable'));
+  for (const [, name] of operationNames) {
+    const { Variables } = Object(functions[name]?.['Environment']);
+    const named = tables.filter((table) => Object.values(Variables).some((value) => resolve(value) === table));
+    expect(named, name).toEqual(tables.filter((table) => permissionsOf(name).join().includes(`${table}.Arn`)));
+    expect(Variables, name).toMatchObject({ BUNDLE_SHA256: expect.stringMatching(/^[\da-f]{64}$/) });
   }
 });
 

@@ -63,7 +63,10 @@ test('a prod stack with an external issuer has no user pool if Cognito cannot ha
 test.each([['plants'], ['plants/create', 'garden/water'], ['plants/create', 'plantsX/read'], ['plants/create/all']])(
   'TokenIssuer throws an error for scopes that a Cognito user pool cannot have: %j',
   (...scopes) => {
-    const makePool = () => new TokenIssuer(emptyStack(), 'Other', scopes, { stage: 'dev', clientIds: undefined });
+    const makePool = () =>
+      new TokenIssuer(emptyStack(), 'Other', {
+        ...{ scopes, stage: 'dev', clientIds: undefined, domainPrefix: 'plants' },
+      });
     const message =
       'Cognito needs scopes of the form RESOURCE/PERMISSION with one RESOURCE, but schemas/openapi.yaml has';
     expect(makePool).toThrow(`${message} ${scopes.join(' ')}.`);

@@ -5,8 +5,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import fc from 'fast-check';
-import { operations as generated } from '../../functions/generated/contract.ts';
-import { addUnlessOther, type NewPlant, toItem } from '../../functions/plant-table.ts';
+import { operations as generated, type NewPlant } from '../../functions/generated/contract.ts';
+import { key, toItem } from '../../functions/plant-table.ts';
 import { parseJson, toJson } from '../../packages/client/json.ts';
 import { anyText } from '../../packages/client/test/kit/any-text.ts';
 import { optionName } from '../../tools/cli/operation-options.ts';
@@ -25,10 +25,8 @@ const { createPlant } = generated;
 const { requestBody = {}, responses = [] } = operations.find(({ id }) => id === 'createPlant') ?? {};
 const examples = examplesOf(requestBody) as [NewPlant, ...NewPlant[]];
 
-const [[key, keyAttribute]] = Object.entries(addUnlessOther(toItem(examples[0])).Key ?? {}) as [[string, object]];
-
 /** The table's key: the name of its attribute, and DynamoDB's name for its type. */
-export const tableKey = { name: key, type: Object.keys(keyAttribute)[0] as 'N' | 'S' };
+export const tableKey = { name: key, type: Object.keys(toItem(examples[0])[key])[0] as 'N' | 'S' };
 
 const isValid = compile(requestBody.schema ?? {});
 

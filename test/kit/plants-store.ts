@@ -42,9 +42,9 @@ export const startPlantsStore = async (tableName?: string) => {
     for (const table of [plantsTable(tableName), ...others]) await createTable(client, table);
   }
   const firstTable = async (): Promise<string> => {
-    const { TableNames: names = [] } = await client.send(new ListTablesCommand());
-    const { listTables } = await import('../../infra/operations.ts');
-    return names.find((name) => name.replace(/[\dA-F]{8}$/, '') === listTables()[0]?.id) ?? '';
+    const { TableNames = [] } = await client.send(new ListTablesCommand());
+    const { names } = await import('../../infra/plant-store-stack.ts');
+    return TableNames.find((name) => name.replace(/[\dA-F]{8}$/, '') === names.table) ?? '';
   };
   const all = async (): Promise<Item[]> =>
     (await client.send(new ScanCommand({ TableName: tableName ?? (await firstTable()) }))).Items ?? [];

@@ -7,11 +7,12 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { inject } from 'vitest';
+import { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { inject, vi } from 'vitest';
 import { parse } from 'yaml';
 import { operations as contract } from '../../functions/generated/contract.ts';
-import { grants, listOperations, listTables, type Operation } from '../../infra/operations.ts';
 import { bundle, setBundle } from '../../packages/cdk/bundling.ts';
+import { ServiceFunction } from '../../packages/cdk/service-function.ts';
 import type { FunctionSpec } from '../../packages/emulator/served-stack.ts';
 import { readTemplate, type Template } from '../../packages/emulator/template/read-template.ts';
 import { checkOut, sharedWithMain, startIn } from '../../tools/release/project-copy.ts';
@@ -20,6 +21,7 @@ import { bodyOf, type Content, newId, someContents } from './example.ts';
 import { temporaryFolder } from './local-service.ts';
 import { startLimit } from './scale.ts';
 import { featureFlags } from './stacks.ts';
+import { operationNames, permissionsOf } from './template.ts';
 import { type Changes, type Handler, startTrialStack } from './trial-stack.ts';
 
 const git = async (...args: string[]): Promise<string> =>
@@ -144,26 +146,33 @@ export const startRollOut = async (storeEndpoint: string, changes: Changes = {})
 type Resources = Record<string, Template['Resources'][string] & { DeletionPolicy?: string }>;
 
 /** The operation whose grants and code the tests change: the contract's first. */
-export const [changedOperation] = listOperations(contract) as [Operation];
+const [[id, name]] = operationNames as [(typeof operationNames)[number]];
+export const changedOperation = { id, name, entry: `${contract[id].file}.lambda.ts` };
 
-const [changedTable] = listTables() as [ReturnType<typeof listTables>[number]];
-
-/** What the function of `changedOperation` may do to the first table. */
-export const grantedActions = grants[changedOperation.id][changedTable.id] ?? [];
+/** What the function of `changedOperation` may do to the stack's tables. */
+export const grantedActions = permissionsOf(name).flatMap((each) => /dynamodb:\w+/.exec(each) ?? []);
 
 /**
- * Makes a stack while the function of `changedOperation` may do `actions` to the first table, and has, if given, this
- * code (CommonJS).
+ * Makes a stack in which the function of `changedOperation` may do `actions` to its tables, and has, if given, this code
+ * (CommonJS).
  */
 export const withChange = <T>(change: { actions: readonly string[]; code?: string }, make: () => T): T => {
-  const { id, entry } = changedOperation;
-  const [granted, code] = [grants[id], bundle(entry)];
-  Object.assign(grants, { [id]: { ...granted, [changedTable.id]: change.actions } });
+  const { entry } = changedOperation;
+  const code = bundle(entry);
+  const { grant } = TableV2.prototype;
+  const changing = vi.spyOn(TableV2.prototype, 'grant').mockImplementation(function (
+    this: TableV2,
+    grantee,
+    ...actions
+  ) {
+    const isChanged = grantee instanceof ServiceFunction && grantee.node.id === name;
+    return grant.call(this, grantee, ...(isChanged ? change.actions : actions));
+  });
   if (change.code !== undefined) setBundle(entry, Buffer.from(change.code));
   try {
     return make();
   } finally {
-    Object.assign(grants, { [id]: granted });
+    changing.mockRestore();
     setBundle(entry, code);
   }
 };

@@ -76,6 +76,12 @@ export const permissionsIn = (document: unknown): string[] => {
   }).sort();
 };
 
+/** What the role of a function that the API calls may do. */
+export const permissionsOf = (name: string, template = prod): string[] => {
+  const { Policies } = propertiesOf('AWS::IAM::Role', template)[`${name}Role`] ?? {};
+  return (Policies as { PolicyDocument: object }[]).flatMap(({ PolicyDocument }) => permissionsIn(PolicyDocument));
+};
+
 export const ref = (name: string) => ({ Ref: name });
 export const arn = (name: string) => ({ 'Fn::GetAtt': [name, 'Arn'] });
 

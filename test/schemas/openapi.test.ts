@@ -1,9 +1,10 @@
 import path from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, inject, test, vi } from 'vitest';
+import { operations as generated, type OperationId } from '../../functions/generated/contract.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { breaksOf, readContract, readReleases } from '../../packages/contract/compatibility.ts';
 import { responses as gatewayResponses } from '../../packages/emulator/gateway/response.ts';
-import type { Translation } from '../../packages/runtime/http/error-response.ts';
+import { type ErrorRows, entryOf } from '../../packages/runtime/http/error-response.ts';
 import { type CatalogueEntry, errors } from '../../packages/runtime/http/errors.ts';
 import { advice } from '../../tools/release/diff/verdict.ts';
 import { compile, contract, examplesOf, type Operation, operations } from '../kit/contract.ts';
@@ -43,16 +44,20 @@ const { notJson, notValid, tooLarge, notJsonType, encoded, ...ofAll } = errors;
 
 /**
  * Returns the errors that an operation can send: errors common to all operations, errors for a bad body or bad
- * parameters (if the operation has a body or parameters), and errors that its file exports.
+ * parameters (if the operation has a body or parameters), and errors that its entry exports.
  */
 const catalogueOf = async ({ id, parameters, requestBody }: Operation): Promise<CatalogueEntry[]> => {
-  const file = id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  const { errors: own }: { errors: Translation[] } = await import(`../../functions/${file}.ts`);
+  // An entry reads its function's environment when it loads.
+  const environments = inject('stack').functions.flatMap(({ environment }) => Object.entries(environment));
+  for (const [name, value] of [['AWS_REGION', 'us-east-1'] as const, ...environments]) vi.stubEnv(name, value);
+  const { errors: own }: { errors: ErrorRows } = await import(
+    `../../functions/${generated[id as OperationId].file}.lambda.ts`
+  );
   return [
     ...Object.values(ofAll),
     ...(requestBody ? [notJson, notValid, tooLarge, notJsonType, encoded] : []),
     ...(parameters.length > 0 && !requestBody ? [notValid] : []),
-    ...own.map(([, entry]) => entry),
+    ...Object.entries(own).flatMap(([number, rows]) => rows.map(([, message]) => entryOf(Number(number), message))),
   ];
 };
 

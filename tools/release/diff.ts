@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
-import { breaksOf, readContract, readReleases } from '../../packages/contract/compatibility.ts';
+import { breaksOf, readContract, readReleases } from 'openapi-contract';
 import { NpmCommand } from '../cli/npm-command.ts';
 import { type Command, type CommandProcess, matching, printable, runCommand } from '../start/terminal.ts';
 import { findPermissions, findRoutes } from './diff/access.ts';

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { lockFolder } from '../../packages/emulator/dynamodb/data-folder.ts';
+import { lockFolder } from 'http-api-emulator';
 import { NpmCommand } from '../cli/npm-command.ts';
 import { matching, printable, runCommand, Stopped } from '../start/terminal.ts';
 import { startIn } from './project-copy.ts';

@@ -1,11 +1,15 @@
 /** `npm run -s verify -- --stack PlantStore` says whether a deployed stack's functions run the code in this folder. */
 import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { Lambda } from '@aws-sdk/client-lambda';
+import { bundle } from '@lambda-service/cdk/bundling';
 import { unzipSync } from 'fflate';
-import { bundle, listDevEntries, listEntries } from '../../packages/cdk/bundling.ts';
 import { explain, listResources, orExplain } from '../cli/aws.ts';
 import { NpmCommand } from '../cli/npm-command.ts';
 import { sha256Of } from '../start/bundles.ts';
+import { entriesOf, makeApp, readCdkJson } from '../start/stack.ts';
 import { type Command, printable, runCommand, withoutHash } from '../start/terminal.ts';
 
 /** A function of a stack. `id` is its logical id, such as Authorizer12AB34CD; `live` is its alias's name, if any. */
@@ -62,15 +66,17 @@ const describeFolder = (): string => {
   }
 };
 
-/** Returns the CDK construct id of an entry's function, such as CreatePlant for create-plant.lambda.ts. */
-const functionOf = (entry: string): string =>
-  entry.replace('.lambda.ts', '').replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
-
-/** A logical id consists of the ids of the parent constructs, the function's construct id, and a hash. */
-const entryOf = ({ id }: DeployedFunction): string | undefined =>
-  listEntries()
-    .filter((entry) => withoutHash(id).endsWith(functionOf(entry)))
-    .sort((a, b) => b.length - a.length)[0];
+/** Lists the entries of the functions that this folder gives the stack, by their logical ids without hashes. */
+const readEntries = async (stack: string): Promise<Map<string, string>> => {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'verify-'));
+  try {
+    const stage = stack.replace(/^[^-]*-?/, '') || 'prod';
+    const app = makeApp(folder, { ...readCdkJson(), stage, alarmEmail: 'none' });
+    return new Map(Object.entries(entriesOf(app)).map(([id, entry]) => [withoutHash(id), entry]));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+};
 
 /** `built` is the SHA-256 of this folder's bundle. @returns the difference, or undefined */
 const difference = ({ declared, code, names }: Awaited<ReturnType<typeof download>>, built: string) => {
@@ -81,8 +87,10 @@ const difference = ({ declared, code, names }: Awaited<ReturnType<typeof downloa
 };
 
 /** Compares the code of this folder with each version that callers of a function reach. */
-const compare = async (found: DeployedFunction): Promise<{ line: string; matches: boolean }[]> => {
-  const entry = entryOf(found);
+const compare = async (
+  found: DeployedFunction,
+  entry: string | undefined,
+): Promise<{ line: string; matches: boolean }[]> => {
   if (entry === undefined) return [{ line: `${found.id} differs: functions/ has no entry for it`, matches: false }];
   const built = sha256Of(bundle(entry));
   return orExplain(`The code of ${found.id} cannot be read`, async () => {
@@ -108,11 +116,11 @@ export const verify: Command = async (process, console) => {
     .opts<{ stack: string }>();
   console.log(`The stack ${stack}, compared with ${describeFolder()}:`);
   const functions = await listFunctions(stack);
-  const rows = (await Promise.all(functions.map(compare))).flat();
-  const entries = /-dev(?:-[a-z\d-]+)?$/.test(stack) ? listDevEntries() : listEntries();
-  const missing = entries.filter((entry) => !functions.some((each) => entryOf(each) === entry));
+  const entries = await readEntries(stack);
+  const rows = (await Promise.all(functions.map((each) => compare(each, entries.get(withoutHash(each.id)))))).flat();
+  const missing = [...entries].filter(([id]) => !functions.some((each) => withoutHash(each.id) === id));
   for (const { line } of rows) console.log(printable(line));
-  for (const entry of missing) console.log(`The stack has no function for functions/${entry}.`);
+  for (const [, entry] of missing) console.log(`The stack has no function for functions/${entry}.`);
   if (missing.length === 0 && rows.every(({ matches }) => matches)) return;
   throw new Error(
     'This is not what runs. Check out the commit that was deployed, run npm ci, and try again; docs/deploy.md says how to find it.',

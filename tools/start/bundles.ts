@@ -5,8 +5,8 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { SourceMap } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { esbuildOptions, functions, listEntries, setBundle } from '@lambda-service/cdk/bundling';
 import { type BuildOptions, type BuildResult, build, type OutputFile, stop } from 'esbuild';
-import { esbuildOptions, functions, listEntries, setBundle } from '../../packages/cdk/bundling.ts';
 
 /**
  * esbuild's options for a separate source map, with paths relative to the project's folder. The bundle stays the same
@@ -52,9 +52,9 @@ export const bundleIn = (entry: string, { outputFiles: files = [] }: BuildResult
 };
 
 /** Bundles entries in esbuild's own process, so that this process can import the token issuer meanwhile. */
-export const prebuildBundles = async ({ debug = false, entries = listEntries() } = {}) => {
+export const prebuildBundles = async ({ debug = false } = {}) => {
   const make = async (entry: string) => bundleIn(entry, await build(bundleOptions(entry, debug)));
-  const bundles = await Promise.all(entries.map(async (entry) => [entry, await make(entry)] as const));
+  const bundles = await Promise.all(listEntries().map(async (entry) => [entry, await make(entry)] as const));
   for (const [entry, bundle] of bundles) keepBundle(entry, bundle);
   // Stop esbuild's child process (50 MB); otherwise it idles until we exit.
   await stop();

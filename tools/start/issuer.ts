@@ -1,10 +1,10 @@
 import { createPrivateKey, randomBytes, randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
+import { closeServer, listen } from 'http-api-emulator';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
 import Provider, { type Adapter } from 'oidc-provider';
 import { generate } from 'selfsigned';
-import { closeServer, listen } from '../../packages/emulator/servers.ts';
 import { allScopes } from './scopes.ts';
 
 /** What a client needs to get a token, and what the stack needs to verify the token. */

@@ -4,10 +4,8 @@ import { createServer } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { inspect } from 'node:util';
-import { type Emulator, FolderError, lockFolder, serve } from 'http-api-emulator';
-import { listDevEntries } from '../../packages/cdk/bundling.ts';
-import { generateIfChanged } from '../../packages/cdk/generated-code.ts';
-import { closeServer, listen } from '../../packages/emulator/servers.ts';
+import { generateIfChanged } from '@lambda-service/cdk/generated-code';
+import { closeServer, type Emulator, FolderError, listen, lockFolder, serve } from 'http-api-emulator';
 import { prebuildBundles, withSources, writeBundle } from './bundles.ts';
 import { type Contract, curlLine, exampleRequest, readContract } from './contract.ts';
 import { notServed } from './reasons.ts';
@@ -63,7 +61,7 @@ const start = async (): Promise<void> => {
   const [{ startIssuer }, contract, made] = await Promise.all([
     import('./issuer.ts'),
     readContract(),
-    prebuildBundles({ debug: debug !== undefined, entries: listDevEntries() }),
+    prebuildBundles({ debug: debug !== undefined }),
   ]);
 
   say('Starting a token issuer ...');

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { BundledFunction, ConfigurationError, readSettings } from '@lambda-service/cdk';
 import { App } from 'aws-cdk-lib';
 import type { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
-import { BundledFunction } from '../../packages/cdk/service-function.ts';
-import { ConfigurationError, readSettings } from '../../packages/cdk/settings.ts';
 
 /**
  * Reads the CDK context in cdk.json: the CDK's feature flags, and settings of the stack. Leaves out the permissions

@@ -4,8 +4,8 @@
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { setBundle } from '@lambda-service/cdk/bundling';
 import type { ServeOptions } from 'http-api-emulator';
-import { listDevEntries, setBundle } from '../../packages/cdk/bundling.ts';
 import { prebuildBundles } from './bundles.ts';
 import { allScopes } from './scopes.ts';
 import { entriesOf, makeApp, readCdkJson } from './stack.ts';
@@ -34,7 +34,7 @@ export type Synthesized = {
 
 const [{ assets, context, debug, bundles }] = (await once(process, 'message')) as [Synthesis];
 for (const [entry, file] of bundles) setBundle(entry, readFileSync(file));
-if (bundles.length === 0) await prebuildBundles({ debug, entries: listDevEntries() });
+if (bundles.length === 0) await prebuildBundles({ debug });
 const app = makeApp(assets, { ...readCdkJson(), ...context });
 const [stack] = app.synth().stacks;
 process.send?.({ template: stack?.template, entries: entriesOf(app), scope: allScopes } satisfies Synthesized);

@@ -9,6 +9,8 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
 import { fromEnvironment } from '../environment.ts';
+import type { StoreCall } from '../store-call.ts';
+import { storeAttempts, storeAttemptTime } from '../time-budget.ts';
 
 /** Thrown if DynamoDB gave no conclusive response: a write may or may not have happened. Calling again is safe. */
 export class StoreUnavailable extends Error {
@@ -20,12 +22,11 @@ export type Table = { name: string; client: DynamoDBClient };
 /** By default, the SDK waits forever; `requestTimeout` alone only logs a warning. */
 export const storeLimits = {
   // After about 17 failing requests in a row, an instance has used up the SDK's retry quota (docs/operate/runbook.md).
-  maxAttempts: 3,
+  maxAttempts: storeAttempts,
   requestHandler: {
     // TCP resends a lost packet only after a second, so a new attempt is faster.
     connectionTimeout: 500,
-    // 100 times the usual wait for the response headers, but short enough for three attempts in 2.3 s.
-    requestTimeout: 700,
+    requestTimeout: storeAttemptTime,
     throwOnRequestTimeout: true,
   },
 } satisfies DynamoDBClientConfig;
@@ -41,8 +42,7 @@ export const openTable = (name: string): Table => ({
  */
 export type OngoingRequest = {
   signal: AbortSignal;
-  /** `startedAt` and `endedAt` are from performance.now(), in milliseconds. */
-  storeCalls: { startedAt: number; endedAt?: number; attempts?: number | undefined }[];
+  storeCalls: StoreCall[];
 };
 
 /** @throws StoreUnavailable if DynamoDB does not respond or the error is temporary; else the SDK's error */
@@ -51,7 +51,7 @@ export const callStore = async <Input extends ServiceInputTypes, Output extends 
   client: DynamoDBClient,
   command: $Command<Input, Output, DynamoDBClientResolvedConfig, ServiceInputTypes, ServiceOutputTypes>,
 ): Promise<Output> => {
-  const call: OngoingRequest['storeCalls'][number] = { startedAt: performance.now() };
+  const call: StoreCall = { startedAt: performance.now() };
   storeCalls.push(call);
   // The low priority makes this middleware see the response before the SDK parses it.
   command.middlewareStack.add(

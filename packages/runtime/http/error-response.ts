@@ -1,40 +1,75 @@
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import type { ErrorBody } from '../../../functions/generated/contract.ts';
 import { type CatalogueEntry, CatalogueError, errors } from './errors.ts';
 import { jsonResponse } from './json-response.ts';
 import { type OperationContext, storeTime } from './store-time.ts';
 
 export type HttpEvent = Pick<APIGatewayProxyEventV2, 'requestContext'>;
 
-export type ErrorClass = new (...args: never[]) => Error;
+type ErrorClass = new (...args: never[]) => Error;
 
-export type Translation = readonly [errorClass: ErrorClass, entry: CatalogueEntry];
+/** A class of errors, and the message of their response. Without a message, it is that of the shared error. */
+type ErrorRow = readonly [errorClass: ErrorClass, message?: string];
+
+/** For each error number, the classes of errors that are answered with it. */
+export type ErrorRows = Readonly<Record<number, readonly ErrorRow[]>>;
 
 /**
- * Turns a thrown error into a response from the error catalogue, and logs one line, with the reason for a 4xx or
- * the cause of a 5xx. Register this middleware first: Middy runs `onError` hooks in reverse order.
- * @example .use(errorResponse([[StoreUnavailable, errors.storeUnavailable]]))
+ * The error table of an operation of the contract. It does not compile if the contract has an error number of its own
+ * that the table lacks, if the table has one that the contract lacks, or if the contract lacks a shared one.
+ */
+export type ErrorTable<Operation extends { body: unknown; errorCode: number }> =
+  SharedCode<Operation['body']> extends Operation['errorCode']
+    ? {
+        readonly [Code in Exclude<Operation['errorCode'], AnySharedCode>]: readonly [
+          Required<ErrorRow>,
+          ...Required<ErrorRow>[],
+        ];
+      } & {
+        readonly [Code in Extract<Operation['errorCode'], AnySharedCode>]?: readonly ErrorRow[];
+      }
+    : { 'the contract lacks': Exclude<SharedCode<Operation['body']>, Operation['errorCode']> };
+
+/** The numbers that every operation can answer with, and those that only a body can cause. */
+type SharedCode<Body> =
+  | CodeOf<'fault' | 'storeUnavailable' | 'noTimeLeft'>
+  | (undefined extends Body ? never : AnySharedCode);
+type AnySharedCode = CodeOf<keyof typeof errors>;
+type CodeOf<Name extends keyof typeof errors> = (typeof errors)[Name]['error'];
+
+/**
+ * Turns a thrown error into a response, and logs one line, with the reason for a 4xx or the cause of a 5xx. An error
+ * without a row is a 500. Register this middleware first: Middy runs `onError` hooks in reverse order.
+ * @example .use(errorResponse({ 50301: [[StoreUnavailable]], 40401: [[OrderNotFound, 'no order has this id']] }))
  */
 export const errorResponse = (
-  translations: readonly Translation[],
+  table: ErrorRows,
 ): MiddlewareObj<HttpEvent, APIGatewayProxyStructuredResultV2, Error, OperationContext> => ({
   onError: (request) => {
     const thrown = request.error;
-    const error = inCatalogue(thrown, translations);
+    const error = inCatalogue(thrown, table);
     const { entry, message } = error;
     log(error, thrown, {
       store: storeTime(request.context.storeCalls),
       gatewayRequestId: request.event?.requestContext?.requestId,
     });
-    request.response = jsonResponse(entry.status, { error: entry.error, message } satisfies ErrorBody, entry.headers);
+    request.response = jsonResponse(entry.status, { error: entry.error, message }, entry.headers);
   },
 });
 
-const inCatalogue = (thrown: unknown, translations: readonly Translation[]): CatalogueError => {
+const inCatalogue = (thrown: unknown, table: ErrorRows): CatalogueError => {
   if (thrown instanceof CatalogueError) return thrown;
-  const translation = translations.find(([errorClass]) => thrown instanceof errorClass);
-  return new CatalogueError(translation?.[1] ?? errors.fault);
+  for (const [number, rows] of Object.entries(table)) {
+    const row = rows.find(([errorClass]) => thrown instanceof errorClass);
+    if (row) return new CatalogueError(entryOf(Number(number), row[1]));
+  }
+  return new CatalogueError(errors.fault);
+};
+
+/** The first three digits of an error number are the status. */
+export const entryOf = (error: number, message?: string): CatalogueEntry => {
+  const shared = Object.values<CatalogueEntry>(errors).find((entry) => entry.error === error);
+  return { status: Math.floor(error / 100), error, headers: {}, ...shared, message: message ?? shared?.message ?? '' };
 };
 
 const log = ({ entry: { status, error }, reason }: CatalogueError, thrown: unknown, more: object): void => {

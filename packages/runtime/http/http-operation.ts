@@ -1,14 +1,12 @@
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import { type ErrorClass, errorResponse, type HttpEvent, type Translation } from './error-response.ts';
+import { functionTimeout, responseTime } from '../time-budget.ts';
+import { type ErrorRows, errorResponse, type HttpEvent } from './error-response.ts';
 import { CatalogueError, errors } from './errors.ts';
 import type { OperationContext } from './store-time.ts';
 
-/**
- * Milliseconds from the abort of the handler's `signal` to the time-out (5 s, infra/plant-store-stack.ts): an unfinished
- * request gets a 503 after 2.3 s, because docs/decisions/contract.md promises a response within 2.5 s.
- */
-export const timeoutEarlyInMillis = 2_700;
+/** Milliseconds from the abort of the handler's `signal` to the function's time-out. */
+const timeoutEarlyInMillis = functionTimeout - responseTime;
 
 class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
@@ -16,22 +14,16 @@ class TimeoutError extends Error {
 
 /**
  * Starts an operation's chain of Middy middlewares. It responds before the time-out, and turns errors into responses.
- * @example httpOperation({ errors, unavailable: StoreUnavailable }).use(validEvent(contract)).handler(...)
+ * @example httpOperation(errors).use(validEvent(contract)).handler(...)
  */
-export const httpOperation = (operation: { errors: readonly Translation[]; unavailable: ErrorClass }) =>
+export const httpOperation = (table: ErrorRows) =>
   middy<HttpEvent, APIGatewayProxyStructuredResultV2, Error, OperationContext>({
     timeoutEarlyInMillis,
     timeoutEarlyResponse: () => {
       throw new TimeoutError('the operation did not end in time');
     },
   })
-    .use(
-      errorResponse([
-        ...operation.errors,
-        [operation.unavailable, errors.storeUnavailable],
-        [TimeoutError, errors.storeUnavailable],
-      ]),
-    )
+    .use(errorResponse({ ...table, 50301: [...(table[50301] ?? []), [TimeoutError]] }))
     .before(({ context }) => {
       context.storeCalls = [];
     });

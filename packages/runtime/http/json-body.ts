@@ -2,10 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import type { MiddlewareObj } from '@middy/core';
 import httpJsonBodyParser from '@middy/http-json-body-parser';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { mayRound, parseExactly } from '../exact-json.ts';
 import { CatalogueError, errors } from './errors.ts';
-import { mayRound, parseExactly } from './exact-json.ts';
 
-/** A plant of 400 KB fits, even with JSON escapes. Parsing such a body takes at most 0.4 s of CPU time. */
+/** An item of 400 KB fits, even with JSON escapes. Parsing such a body takes at most 0.4 s of CPU time. */
 export const maxBodyBytes = 1024 * 1024;
 
 /** RFC 6839, RFC 9110 section 8.3.1. */

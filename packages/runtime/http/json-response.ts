@@ -1,4 +1,5 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { toExactJson } from '../exact-json.ts';
 
 /** Bigints in the body keep all their digits. */
 export const jsonResponse = (
@@ -8,5 +9,5 @@ export const jsonResponse = (
 ): APIGatewayProxyStructuredResultV2 => ({
   statusCode,
   headers: { 'content-type': 'application/json', ...headers },
-  body: JSON.stringify(body, (_, value) => (typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value)),
+  body: toExactJson(body),
 });

@@ -1,7 +1,5 @@
 import type { Context } from 'aws-lambda';
-
-/** A call to the store, with times from performance.now(). `endedAt` and `attempts` are missing until the call ends. */
-type StoreCall = { startedAt: number; endedAt?: number; attempts?: number | undefined };
+import type { StoreCall } from '../store-call.ts';
 
 export type OperationContext = Context & { storeCalls: StoreCall[] };
 

@@ -1,4 +1,5 @@
 import { type AttributeValue, DeleteItemCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { attributeExpressions } from '../attribute-expressions.ts';
 
 /** All attributes of an item. The item has none for a field that is undefined. */
 export type Item = Readonly<Record<string, AttributeValue | undefined>>;
@@ -42,22 +43,13 @@ export class CreatedItems {
   }
 
   #deletionOf(item: Item): DeleteItemCommand {
-    // Placeholders have numbers, because a field's name may have characters that they must not have.
-    const fields = Object.entries(item).map(([field, value], index) => ({ field, value, index }));
-    const isSame = fields.map(({ value, index }) =>
-      value === undefined ? `attribute_not_exists(#f${index})` : `#f${index} = :v${index}`,
-    );
+    const { isSame, names, values } = attributeExpressions(item);
     return new DeleteItemCommand({
       TableName: this.#table,
       Key: { [this.#key]: item[this.#key] as AttributeValue },
-      ConditionExpression: `attribute_not_exists(#key) OR (${isSame.join(' AND ')})`,
-      ExpressionAttributeNames: {
-        '#key': this.#key,
-        ...Object.fromEntries(fields.map(({ field, index }) => [`#f${index}`, field])),
-      },
-      ExpressionAttributeValues: Object.fromEntries(
-        fields.flatMap(({ value, index }) => (value === undefined ? [] : [[`:v${index}`, value]])),
-      ),
+      ConditionExpression: `attribute_not_exists(#key) OR (${isSame})`,
+      ExpressionAttributeNames: { '#key': this.#key, ...names },
+      ExpressionAttributeValues: values,
       ReturnValues: 'ALL_OLD',
     });
   }

@@ -1,9 +1,11 @@
 /** The smoke test's events: API Gateway events (payload format 2.0) with only the fields that the functions read. */
-import { type OperationId, operations, scopes } from '../../../functions/generated/contract.ts';
+import { toExactJson } from '../exact-json.ts';
 import type { Check } from './run-checks.ts';
 
-export const operationEvent = (operation: OperationId, check: Check, requestId: string): object => {
-  const { method, path } = operations[operation];
+/** The route of an operation. */
+export type Route = { method: string; path: string };
+
+export const operationEvent = ({ method, path }: Route, check: Check, requestId: string): object => {
   const { pathParameters, rawQueryString = '', headers, body } = check;
   return {
     version: '2.0',
@@ -13,19 +15,15 @@ export const operationEvent = (operation: OperationId, check: Check, requestId: 
     headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
     requestContext: { requestId },
     ...(pathParameters && { pathParameters }),
-    ...(body !== undefined && { body: toJson(body) }),
+    ...(body !== undefined && { body: toExactJson(body) }),
     isBase64Encoded: false,
   };
 };
 
-export const toJson = (value: unknown): string =>
-  JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? JSON.rawJSON(String(part)) : part));
-
-/** Returns the event that the authorizer gets for a request with this token to the contract's first route. */
-export const authorizerEvent = (token: string, requestId: string): object => {
-  const [routeKey] = Object.keys(scopes);
+/** Returns the event that the authorizer gets for a request with this token. */
+export const authorizerEvent = ({ method, path }: Route, token: string, requestId: string): object => {
   const headers = { authorization: `Bearer ${token}` };
-  return { version: '2.0', type: 'REQUEST', routeKey, headers, requestContext: { requestId } };
+  return { version: '2.0', type: 'REQUEST', routeKey: `${method} ${path}`, headers, requestContext: { requestId } };
 };
 
 /** Returns a forged token with an unknown key id, so the authorizer refuses it only after it has fetched the keys. */

@@ -1,30 +1,36 @@
 import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { OperationId, Operations } from '../../../functions/generated/contract.ts';
+import { parseExactly, toExactJson } from '../exact-json.ts';
 import type { CreatedItems, Item } from './created-items.ts';
 import type { Answer, Invoke } from './deployment.ts';
-import { authorizerEvent, forgedToken, operationEvent, toJson } from './events.ts';
+import { authorizerEvent, forgedToken, operationEvent, type Route } from './events.ts';
+
+type AnyOperation = { response: unknown; errorCode: number };
 
 /** A request, and its expected response: a status and a body, or an error number such as 40901. */
-export type Check<Id extends OperationId = OperationId> = {
+export type Check<Operation extends AnyOperation = AnyOperation> = {
   pathParameters?: Record<string, string>;
   rawQueryString?: string;
   headers?: Record<string, string>;
   body?: unknown;
   /** The item that the table has if the function logs the outcome `created`. */
   creates?: Item;
-} & ({ status: number; response: Operations[Id]['response'] } | { error: Operations[Id]['errorCode'] });
+} & ({ status: number; response: Operation['response'] } | { error: Operation['errorCode'] });
 
-/** For each operation, its checks by name, in the order in which they run. */
-export type Checks = { readonly [Id in OperationId]: Readonly<Record<string, Check<Id>>> };
+/** For each operation of the contract, its checks by name, in the order in which they run. */
+export type Checks<Operations extends { [Id in keyof Operations]: AnyOperation } = Record<string, AnyOperation>> = {
+  readonly [Id in keyof Operations]: Readonly<Record<string, Check<Operations[Id]>>>;
+};
 
-/** For each function, the ARN of the version to test. */
-export type Versions = Record<OperationId | 'authorizer', string>;
+/** For each operation and `authorizer`, the ARN of the version to test. */
+export type Versions = Readonly<Record<string, string>>;
 
 type ProblemOf = (answer: Answer) => string | undefined;
 
 type Run = {
   checks: Checks;
+  /** By the ids of the operations. */
+  routes: Readonly<Record<string, Route>>;
   versions: Versions;
   issuer: string;
   requestId: string;
@@ -39,11 +45,11 @@ type Run = {
  * @throws AbortError if a pause would outlast the deadline
  */
 export const runChecks = async (run: Run): Promise<boolean> => {
-  const { checks, versions, issuer, requestId, invoke, deadline, created } = run;
-  const send = async (of: OperationId, check: Check): Promise<Answer> => {
+  const { checks, routes, versions, issuer, requestId, invoke, deadline, created } = run;
+  const send = async (of: string, check: Check): Promise<Answer> => {
     let log = '';
     try {
-      const answer = await invoke(versions[of], operationEvent(of, check, requestId));
+      const answer = await invoke(known(versions, of), operationEvent(known(routes, of), check, requestId));
       log = answer.log;
       return answer;
     } finally {
@@ -51,7 +57,7 @@ export const runChecks = async (run: Run): Promise<boolean> => {
     }
   };
   const problems: (string | undefined)[] = [];
-  const judge = async (of: keyof Versions, check: string, sent: Promise<Answer>, problemOf: ProblemOf) => {
+  const judge = async (of: string, check: string, sent: Promise<Answer>, problemOf: ProblemOf) => {
     const answer = await sent.catch((error: Error) => error);
     const problem = answer instanceof Error ? `Lambda did not run it: ${answer.name}` : problemOf(answer);
     problems.push(problem);
@@ -60,8 +66,8 @@ export const runChecks = async (run: Run): Promise<boolean> => {
     else console.error({ outcome: 'failed', problem, ...line });
   };
 
-  const listed = Object.entries<Record<string, Check>>(checks).map(
-    ([of, named]) => [of as OperationId, Object.entries(named) as [Named, ...Named[]]] as const,
+  const listed = Object.entries(checks).map(
+    ([of, named]) => [of, Object.entries(named) as [Named, ...Named[]]] as const,
   );
   await settle(
     listed.map(
@@ -75,7 +81,9 @@ export const runChecks = async (run: Run): Promise<boolean> => {
     for (const [name, check] of named)
       await judge(of, name, send(of, check), (answer) => problemOfResponse(answer, check));
   }
-  const forged = invoke(versions.authorizer, authorizerEvent(forgedToken(issuer), requestId));
+  const [route] = Object.values(routes);
+  const tokenEvent = route && authorizerEvent(route, forgedToken(issuer), requestId);
+  const forged = invoke(known(versions, 'authorizer'), tokenEvent ?? {});
   await judge('authorizer', 'a forged token', forged, problemOfRefusal);
   return problems.every((problem) => problem === undefined);
 };
@@ -107,7 +115,7 @@ const problemOfResponse = ({ result, failure }: Answer, check: Check): string | 
     return `the status is ${Number(result['statusCode']) || 'missing'}, not ${status}`;
   const body = parse(result['body']);
   const isExpected =
-    'error' in check ? Object(body).error === check.error : isDeepStrictEqual(body, parse(toJson(check.response)));
+    'error' in check ? Object(body).error === check.error : isDeepStrictEqual(body, parse(toExactJson(check.response)));
   return isExpected ? undefined : 'the body is not as expected';
 };
 
@@ -121,12 +129,15 @@ const problemOfRefusal: ProblemOf = ({ result, failure, log }) => {
 
 const parse = (body: unknown): unknown => {
   try {
-    return JSON.parse(String(body), exactInteger);
+    return parseExactly(String(body));
   } catch {
     return undefined;
   }
 };
 
-/** Keeps the digits of an integer that a JavaScript number would round, such as an id. */
-const exactInteger = (_: string, value: unknown, { source = '' }: { source?: string } = {}): unknown =>
-  typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? BigInt(source) : value;
+/** @throws Error if there is none of this name: the stack and the checks are for different contracts */
+const known = <Value>(values: Readonly<Record<string, Value>>, name: string): Value => {
+  const value = values[name];
+  if (value === undefined) throw new Error(`Nothing is known of ${name}.`);
+  return value;
+};

@@ -1,6 +1,6 @@
 import middy from '@middy/core';
 import { expect, test, vi } from 'vitest';
-import { errorResponse, type HttpEvent } from '../../../packages/runtime/http/error-response.ts';
+import { type ErrorTable, errorResponse, type HttpEvent } from '../../../packages/runtime/http/error-response.ts';
 import { CatalogueError, errors } from '../../../packages/runtime/http/errors.ts';
 import { type OperationContext, storeTime } from '../../../packages/runtime/http/store-time.ts';
 import { expectInContract } from '../../kit/contract.ts';
@@ -21,12 +21,7 @@ const responseTo = async (thrown: unknown, event: unknown = {}, storeCalls: Oper
     });
   }
   const handler = middy()
-    .use(
-      errorResponse([
-        [Taken, errors.tooLarge],
-        [Busy, errors.storeUnavailable],
-      ]),
-    )
+    .use(errorResponse({ 41301: [[Taken]], 50301: [[Busy]] }))
     .handler(() => {
       throw thrown;
     });
@@ -171,4 +166,27 @@ test('errorResponse logs the stack of an error, but no text that came over the n
     expect(logged).toMatchObject([['error', { cause: { stack: expect.stringMatching(/^Error: ours\n +at /) } }]]);
     expect(JSON.stringify(logged)).not.toContain('secret');
   }
+});
+
+type Shared = 50001 | 50301 | 50302;
+/** An operation without a body. */
+type Read = { body: undefined; errorCode: Shared | 40401 };
+const row = [Busy, 'no desk has this id'] as const;
+
+test('an error table does not compile unless it has exactly the numbers of the contract that are not shared', () => {
+  const tables: ErrorTable<Read>[] = [
+    { 40401: [row] },
+    { 40401: [row], 50301: [[Busy]] },
+    // @ts-expect-error A number of the contract is missing.
+    {},
+    // @ts-expect-error The contract does not have this number.
+    { 40401: [row], 40901: [row] },
+    // @ts-expect-error The message of a number that is not shared is missing.
+    { 40401: [[Busy]] },
+  ];
+  // @ts-expect-error The contract lacks a number that every operation can answer with.
+  tables.push({ 40401: [row] } satisfies ErrorTable<{ body: undefined; errorCode: 40401 | 50001 }>);
+  // @ts-expect-error The contract lacks the numbers that a body can cause.
+  tables.push({ 40401: [row] } satisfies ErrorTable<{ body: object; errorCode: Shared | 40401 }>);
+  expect(tables).toHaveLength(7);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { parseExactly } from '../../../packages/runtime/http/exact-json.ts';
+import { parseJson, toJson } from '../../../packages/client/json.ts';
+import { parseExactly, toExactJson } from '../../../packages/runtime/exact-json.ts';
 
 test.each<[json: string, value: unknown]>([
   ['4', 4],
@@ -16,4 +17,16 @@ test.each<[json: string, value: unknown]>([
   ['1e400', Number.POSITIVE_INFINITY],
 ])('parseExactly reads the JSON text %s without rounding an integer', (json, value) => {
   expect(parseExactly(json)).toEqual(value);
+});
+
+test.each<[what: string, value: unknown]>([
+  ['small numbers', [0, -1, 1.5, 1e21]],
+  ['integers that a number would round', [2n ** 53n + 1n, -(2n ** 63n)]],
+  ['a small bigint', 7n],
+  ['text with escapes', '\u2028"\\\ud83c\udf31'],
+  ['nested values', { a: [{ b: null, c: true, d: undefined }], __proto: 9007199254740993n }],
+])('the runtime and the client, which share no code, write and read %s alike', (_, value) => {
+  const json = toExactJson(value);
+  expect(toJson(value)).toBe(json);
+  expect(parseJson(json)).toEqual(parseExactly(json));
 });

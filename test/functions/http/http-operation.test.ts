@@ -7,7 +7,7 @@ test('if an operation does not end, it responds with 503 after 2.3 s, and logs o
   // Replace the timers of `node:timers` too, because Middy imports its timers from there.
   vi.useFakeTimers({ fakeNodeBuiltins: true });
   const warn = vi.spyOn(console, 'warn').mockReturnValue();
-  const operation = httpOperation({ errors: [], unavailable: TypeError }).handler(() => new Promise(() => {}));
+  const operation = httpOperation({}).handler(() => new Promise(() => {}));
   const answered = vi.fn();
   // The invocation has 5 s until Lambda's time-out.
   void operation(proxyEvent(undefined), { ...lambdaContext, storeCalls: [] }).then(answered);

@@ -2,7 +2,9 @@ import { Agent, type OutgoingHttpHeaders } from 'node:http';
 import { type LookupFunction, Socket } from 'node:net';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { afterAll, describe, expect, test } from 'vitest';
-import { addPlant, type NewPlant, toItem } from '../../../functions/plant-table.ts';
+import type { NewPlant } from '../../../functions/generated/contract.ts';
+import { key, toItem } from '../../../functions/plant-table.ts';
+import { addItem } from '../../../packages/runtime/dynamodb/add-item.ts';
 import { type OngoingRequest, StoreUnavailable, storeLimits } from '../../../packages/runtime/dynamodb/call-store.ts';
 import { newId, newPlant } from '../../kit/example.ts';
 import * as faults from '../../kit/faulty-store.ts';
@@ -16,14 +18,14 @@ afterAll(store.close);
 
 type StoreCalls = OngoingRequest['storeCalls'];
 
-/** Returns an `addPlant` with a new client, because a client that has met many faults makes no more retries. */
+/** Returns an `addItem` for plants with a new client, because a client that has met many faults makes no more retries. */
 const adder = (config: DynamoDBClientConfig = {}) =>
   addWith(new DynamoDBClient({ ...anyCredentials, ...storeLimits, endpoint: store.endpoint, ...config }));
 
 const addWith =
   (client: DynamoDBClient) =>
   (plant: NewPlant, signal = abortAfter(2_300), storeCalls: StoreCalls = []) =>
-    addPlant({ name: 'plants', client }, toItem(plant), { signal, storeCalls });
+    addItem({ name: 'plants', client }, key, toItem(plant), { signal, storeCalls });
 
 /** Replaces AbortSignal.timeout, which would ignore the fake clock. */
 const abortAfter = (milliseconds: number): AbortSignal => {
@@ -40,9 +42,9 @@ const plantWith = (fault: Fault) => {
 };
 
 /**
- * Tests the outcomes and errors of `addPlant`, and its calls to the store; test/kit/responses.ts tests the responses.
+ * Tests the outcomes and errors of `addItem`, and its calls to the store; test/kit/responses.ts tests the responses.
  */
-describe.concurrent('addPlant', () => {
+describe.concurrent('addItem', () => {
   test.each([
     ['DynamoDB reports that the provisioned throughput is exceeded', 400, 'ProvisionedThroughputExceededException'],
     ['DynamoDB reports that a request limit is exceeded', 400, 'RequestLimitExceeded'],

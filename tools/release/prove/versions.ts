@@ -1,28 +1,26 @@
 /** `versions.ts <version> <folder>` makes a copy of the project with a version of its code that a run deploys. */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { operations as contract } from '../../../functions/generated/contract.ts';
-import { grants, listOperations, listTables } from '../../../infra/operations.ts';
+import { operations } from '../../../functions/generated/contract.ts';
 import { checkOut } from '../project-copy.ts';
 
-const [operation] = listOperations(contract).filter(({ id }) => 'body' in contract[id]);
-const [table] = listTables();
-if (operation === undefined || table === undefined) throw new Error('The contract has no operation with a body.');
+const [changedOperation] = Object.entries(operations).filter(([, operation]) => 'body' in operation);
+if (changedOperation === undefined) throw new Error('The contract has no operation with a body.');
+const [id, { file: name }] = changedOperation;
 
 /** The function that the versions change, by its id in the stack: that of the first operation with a body. */
-export const changed = operation.name;
+export const changed = id.charAt(0).toUpperCase() + id.slice(1);
 
 /** Its file in functions/. */
-export const entry = operation.entry;
+export const entry = `${name}.lambda.ts`;
 const file = `functions/${entry}`;
-const infra = 'infra/operations.ts';
 
-/** Appends a change of what the function may do to the first table. */
-const granting = (actions: readonly string[]): string =>
-  `\nObject.assign(grants.${operation.id}, ${JSON.stringify({ [table.id]: actions })});\n`;
+/** The file with the stack, which grants the function what it may do to the table. */
+export const stack = 'infra/plant-store-stack.ts';
+const granted = new RegExp(`(?<=\\.grant\\(${id}, ).*(?=\\);)`);
 
-/** The files that a version changes, each with its text. `$` stands for what the file had before. */
-type Files = Record<string, string>;
+/** The files that a version changes, each with its text, or with a change of what it had before. */
+type Files = Record<string, string | ((before: string) => string)>;
 
 /** Wraps the operation's handler in this code, which calls it as `good`. */
 const wrapped = (code: string): Files => ({ [file]: `import { handler as good } from './wrapped.ts';\n${code}\n` });
@@ -37,13 +35,13 @@ const files = {
   'lets a forged token through': {
     'functions/authorizer.lambda.ts': 'export const handler = async () => ({ isAuthorized: true, context: {} });\n',
   },
-  'lacks a grant': { [infra]: `$${granting(['dynamodb:GetItem'])}` },
+  'lacks a grant': { [stack]: (before) => before.replace(granted, "'dynamodb:GetItem'") },
   'needs a new grant': {
-    [infra]: `$${granting([...(grants[operation.id][table.id] ?? []), 'dynamodb:DescribeTable'])}`,
+    [stack]: (before) => before.replace(granted, "$&, 'dynamodb:DescribeTable'"),
     ...wrapped(`import { DynamoDB } from '@aws-sdk/client-dynamodb';
 const client = new DynamoDB();
 export const handler = async (event, context) => {
-  await client.describeTable({ TableName: process.env['${table.variable}'] });
+  await client.describeTable({ TableName: process.env.TABLE_NAME });
   return good(event, context);
 };`),
   },
@@ -66,7 +64,7 @@ export const changeTo = async (version: string, folder: string): Promise<void> =
   const before = (name: string) => readFile(path.join(folder, name), 'utf8');
   await writeFile(path.join(folder, 'functions', 'wrapped.ts'), await before(file));
   for (const [name, text] of changes)
-    await writeFile(path.join(folder, name), text.startsWith('$') ? (await before(name)) + text.slice(1) : text);
+    await writeFile(path.join(folder, name), typeof text === 'string' ? text : text(await before(name)));
 };
 
 if (import.meta.main) {

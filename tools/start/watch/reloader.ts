@@ -1,8 +1,8 @@
 import path from 'node:path';
+import { bundle } from '@lambda-service/cdk/bundling';
+import { generator, isCurrent } from '@lambda-service/cdk/generated-code';
 import { type BuildContext, context as prepareBuild } from 'esbuild';
 import type { Emulator } from 'http-api-emulator';
-import { bundle, listDevEntries } from '../../../packages/cdk/bundling.ts';
-import { generator, isCurrent } from '../../../packages/cdk/generated-code.ts';
 import { type Bundle, bundleIn, bundleOptions, keepBundle, sha256Of, writeBundle } from '../bundles.ts';
 import { runScript, synthesize } from '../run-script.ts';
 import type { Synthesis, Synthesized } from '../synthesize.ts';
@@ -24,8 +24,8 @@ export class Reloader {
   /** esbuild keeps the files that it has parsed, so each further run takes a third of the time of the first run. */
   readonly #builds = new Map<string, Promise<BuildContext>>();
   /**
-   * Whether packages/cdk/bundling.ts has changed. If so, this process still has the old esbuild options, so from then on, each
-   * reload bundles in a new child process, which has the new options.
+   * Whether packages/cdk/bundling.ts has changed. If so, this process still has the old esbuild options, so from then on,
+   * each reload bundles in a new child process, which has the new options.
    */
   #isBundlingOutdated = false;
 
@@ -44,7 +44,7 @@ export class Reloader {
     const hasChanged = (start: string): boolean => files.some((file) => file.startsWith(start));
     this.#isBundlingOutdated ||= hasChanged('packages/cdk/bundling.ts');
     if (!isCurrent()) await runScript(generator, this.#stop.signal);
-    const bundling = listDevEntries().map(async (entry) => [entry, await this.#bundle(entry)] as const);
+    const bundling = Object.values(this.#entries).map(async (entry) => [entry, await this.#bundle(entry)] as const);
     // Wait for all, so that none is still in progress when the next reload begins.
     await Promise.allSettled(bundling);
     const bundles = new Map(await Promise.all(bundling));
@@ -80,7 +80,7 @@ export class Reloader {
     await emulator.reload({ template, assets });
     onScope(scope);
     this.#entries = entries;
-    for (const [entry, made] of bundles) keepBundle(entry, made);
+    for (const entry of Object.values(entries)) keepBundle(entry, bundles.get(entry) ?? (await this.#bundle(entry)));
     return `the stack, which serves ${emulator.routeKeys.join(', ')}`;
   }
 

@@ -12,7 +12,8 @@ import { Reloader, type Service } from './reloader.ts';
  */
 const isSource = (file: string): boolean => /^[^.].*\.(?:ts|js|json|yaml)$/.test(path.basename(file));
 
-const reloaded = ['functions', 'infra', 'packages/cdk', 'packages/contract', 'packages/runtime', 'schemas', 'cdk.json'];
+const packages = ['packages/cdk', 'packages/contract', 'packages/runtime'];
+const reloaded = ['functions', 'infra', ...packages, 'schemas', 'cdk.json'];
 
 /** What this process has read or loaded at its start: it cannot use a change. Commands, as in tools/cli, can. */
 const loaded = ['package.json', 'tools/start', 'packages/emulator'];
@@ -24,7 +25,7 @@ const loaded = ['package.json', 'tools/start', 'packages/emulator'];
 const ignored = [
   'functions/generated',
   'schemas/released',
-  'packages/contract/test',
+  ...packages.map((folder) => `${folder}/test`),
   'packages/emulator/test',
   'tools/start/reference/page.js',
 ];

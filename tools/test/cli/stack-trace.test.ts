@@ -39,17 +39,18 @@ describe('the stack trace of a bundle', () => {
     }
   });
 
-  test('is translated, so that it names the source line that throws the error, and the source line that calls the throwing function', () => {
-    const [message, thrown, called] = translated(stack).split('\n');
+  test('is translated, so that it names the source lines that throw the error and call the throwing function, in packages, too', () => {
+    const [message, thrown, called, entry] = translated(stack).split('\n');
     expect(message).toBe('Error: The environment variable JWKS_URI must be set.');
     expect(thrown).toMatch(/^ {4}at packages\/runtime\/environment\.ts:/);
     expect(sourceLine(thrown)).toContain('throw new Error');
-    expect(called).toMatch(/^ {4}at Object\.<anonymous> \(functions\/authorizer\.lambda\.ts:\d+:\d+\)$/);
+    expect(called).toMatch(/^ {4}at packages\/runtime\/auth\/authorizer\.ts:\d+:\d+$/);
     expect(sourceLine(called)).toContain("fromEnvironment('JWKS_URI')");
+    expect(entry).toMatch(/^ {4}at Object\.<anonymous> \(functions\/authorizer\.lambda\.ts:\d+:\d+\)$/);
   });
 
   test('is translated to source lines, whatever folder the bundle ran in; minified function names are left out, and others are kept', () => {
-    const [, , called = ''] = stack.split('\n');
+    const [, , , called = ''] = stack.split('\n');
     const frame = called.replace(/\(.*\//, '(/var/task/');
     const place = /functions\/.*(?=\))/.exec(translated(frame))?.[0];
     const named = (name: string) => translated(frame.replace('Object.<anonymous>', name)).trim();

@@ -32,7 +32,7 @@ test('npm run diff fails if a change adds a permission, breaks clients and leave
   commitAll(copy.folder);
 
   await edit('functions/create-plant.lambda.ts', /$/, '\nconsole.info();\n');
-  await edit('infra/operations.ts', /(?<=createPlant: \{ \w+: \[)/, "'dynamodb:DeleteItem', ");
+  await edit('infra/plant-store-stack.ts', /(?<=\.grant\(createPlant, )/, "'dynamodb:DeleteItem', ");
   await edit('schemas/openapi.yaml', /"409":/, '"410":');
   const own = ['-c', 'stage=dev', '-c', 'issuer=https://new.example', '-c', 'audience=urn:new'];
   const diff = node('tools/release/diff.ts', '--allow', 'route', ...own, '--deployed', 'stage=dev', 'HEAD');

@@ -107,8 +107,8 @@ test('npm start -- --debug lets only a debugger that knows its address pause the
   expect((await fetch(`http://${host}/json/list`)).status).toBe(404);
   await expect(pauseThreads(`${host}/${randomUUID()}`), 'a guessed address').rejects.toThrow();
   const messages = await pauseThreads(address);
-  for (const file of ['create-plant.ts', 'authorizer.lambda.ts']) {
-    const source = pathToFileURL(`functions/${file}`).href;
+  for (const file of ['functions/create-plant.ts', 'packages/runtime/auth/authorizer.ts']) {
+    const source = pathToFileURL(file).href;
     await until(() => messages.some((message) => sourcesOf(message).includes(source)));
   }
   const session = readSession(folder);

@@ -6,7 +6,6 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, expect, inject, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
-import { errors } from '../../../../functions/create-plant.ts';
 import { operations } from '../../../../functions/generated/contract.ts';
 import { copyProject, ownCache } from '../../../../test/kit/copy-project.ts';
 import { bodyOf, newId, otherContent } from '../../../../test/kit/example.ts';
@@ -58,28 +57,38 @@ const post = async (
   return { status: response.status, body: await response.json() };
 };
 
+const entry = 'functions/create-plant.lambda.ts';
 const operation = 'functions/create-plant.ts';
-const { message = '' } = errors.map(([, error]) => error).find(({ status }) => status === 409) ?? {};
 
 test('npm start -- --watch reloads only the function whose code has changed, and keeps the old code while the new code has an error', async () => {
   const id = newId();
   expect(await post(bodyOf(id))).toMatchObject({ status: 200 });
   const other = bodyOf(id, otherContent);
-  expect(await post(other)).toMatchObject({ status: 409, body: { message } });
-  await editUntil(/^Reloaded CreatePlant \(\d+\.\d+ s\)\.$/m, operation, (source) =>
-    source.replace(message, 'a new message'),
+  const { status, body } = await post(other);
+  expect(status).toBe(409);
+  await editUntil(/^Reloaded CreatePlant \(\d+\.\d+ s\)\.$/m, entry, (source) =>
+    source.replace(Object(body).message, 'a new message'),
   );
   expect(await post(other)).toMatchObject({ status: 409, body: { message: 'a new message' } });
 
-  await editUntil(/functions\/create-plant\.ts:\d+:\d+.*\nNot reloaded/s, operation, (source) =>
-    source.replace('] as const', ') as const'),
+  await editUntil(/functions\/create-plant\.lambda\.ts:\d+:\d+.*\nNot reloaded/s, entry, (source) =>
+    source.replace("'a new message'", "'a new message"),
   );
   expect(await post(other)).toMatchObject({ status: 409, body: { message: 'a new message' } });
 
-  await editUntil(/^Reloaded CreatePlant/m, operation, (source) =>
-    source.replace(') as const', '] as const').replace('a new message', 'fixed'),
-  );
+  await editUntil(/^Reloaded CreatePlant/m, entry, (source) => source.replace("'a new message", "'fixed'"));
   expect(await post(other)).toMatchObject({ status: 409, body: { message: 'fixed' } });
+});
+
+test('npm start -- --watch reloads the functions that contain a changed file of a package', async () => {
+  const errors = 'packages/runtime/http/errors.ts';
+  const original = await read(errors);
+  await editUntil(/^Reloaded CreatePlant/m, errors, (source) =>
+    source.replace("'the request body must be JSON", "'changed: the request body must be JSON"),
+  );
+  const message = expect.stringMatching(/^changed: /);
+  expect(await post('{')).toMatchObject({ status: 400, body: { message } });
+  await editUntil(/^Reloaded CreatePlant/m, errors, () => original);
 });
 
 test('npm start -- --watch prints stack traces with line numbers of the changed sources', async () => {
@@ -118,16 +127,28 @@ test("npm start -- --watch serves a new operation as soon as all its files exist
     responses,
   };
   document.setIn(['paths', '/echoes'], document.createNode({ post: echo }));
-  await editUntil(/add-echo\.lambda\.ts does not exist.*\nNot reloaded/s, contract, () => `${document}`);
+  await editUntil(
+    /the operation addEcho, but the stack has no function.*\nNot reloaded/s,
+    contract,
+    () => `${document}`,
+  );
   expect((await post('{}', '/echoes')).status).toBe(404);
   expect((await post('{}')).status).toBe(400);
 
-  await edit('infra/operations.ts', (source) => source.replace(/createPlant(: \{.*)/, '$& addEcho$1'));
-  const entry = (await read('functions/create-plant.lambda.ts')).replace('/create-plant.js', '/add-echo.js');
+  await edit('infra/plant-store-stack.ts', (source) =>
+    source.replace(
+      /const functions = \{ createPlant \}.*/,
+      `const entry = 'add-echo.lambda.ts';
+    const environment = { TABLE_NAME: plants.tableName };
+    const addEcho = new OperationFunction(this, 'AddEcho', { entry, environment, ...common });
+    const functions = { createPlant, addEcho };`,
+    ),
+  );
+  const echoEntry = (await read(entry)).replace('/create-plant.js', '/add-echo.js');
   await editUntil(
     /^Reloaded the stack, which serves .*POST \/echoes/m,
     path.join('functions', 'add-echo.lambda.ts'),
-    () => entry,
+    () => echoEntry,
   );
   expect((await post('{}', '/echoes')).status).toBe(403);
   expect((await post('{}', '/echoes', await fetchToken(readSession(data)))).status).toBe(400);

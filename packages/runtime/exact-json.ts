@@ -8,6 +8,10 @@ export const mayRound = /\d[.eE]|\d{16}/;
  */
 export const parseExactly = (json: string): unknown => JSON.parse(json, exactValue);
 
+/** Writes JSON text. Bigints keep all their digits. */
+export const toExactJson = (value: unknown): string =>
+  JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? JSON.rawJSON(String(part)) : part));
+
 const exactValue = (key: string, value: unknown, { source = '' }: { source?: string } = {}): unknown => {
   if (key === '__proto__' || (key === 'constructor' && value && Object.hasOwn(value, 'prototype'))) {
     throw new SyntaxError(`The key ${key} is forbidden.`);

@@ -1,0 +1,41 @@
+import { functionTimeout } from '@lambda-service/runtime/time-budget';
+import { Duration } from 'aws-cdk-lib';
+import type { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
+import type { Construct } from 'constructs';
+import { ServiceFunction, type ServiceFunctionProps } from './service-function.ts';
+import { ConfigurationError } from './settings.ts';
+
+/** An operation as `operations` in functions/generated/contract.ts describes it. */
+export type Operation = {
+  method: keyof typeof HttpMethod;
+  path: string;
+  scopes: readonly string[];
+  parameters: readonly { name: string; in: string }[];
+};
+
+/**
+ * Lists the routes of a contract, each with the function that answers it.
+ * @throws ConfigurationError that names an operation without a function
+ */
+export const listRoutes = <Id extends string>(
+  contract: Readonly<Record<Id, Operation>>,
+  functions: Readonly<Record<NoInfer<Id>, ServiceFunction>>,
+) =>
+  (Object.entries(contract) as [Id, Operation][]).map(([id, { method, path }]) => {
+    const fn: ServiceFunction | undefined = functions[id];
+    if (fn === undefined)
+      throw new ConfigurationError(`The contract has the operation ${id}, but the stack has no function for it.`);
+    return { method, path, name: fn.node.id, fn };
+  });
+
+/** Returns every scope of a contract once. */
+export const scopesOf = (contract: Readonly<Record<string, Operation>>): string[] => [
+  ...new Set(Object.values(contract).flatMap(({ scopes }) => scopes)),
+];
+
+/** The function of an operation. The runtime answers each request well before the function's time-out. */
+export class OperationFunction extends ServiceFunction {
+  constructor(scope: Construct, id: string, props: Omit<ServiceFunctionProps, 'timeout'>) {
+    super(scope, id, { ...props, timeout: Duration.millis(functionTimeout) });
+  }
+}

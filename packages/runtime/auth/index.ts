@@ -1,0 +1,2 @@
+/** Who gets in: the Lambda authorizer, which checks access tokens. */
+export { tokenAuthorizer } from './authorizer.ts';

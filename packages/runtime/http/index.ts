@@ -1,0 +1,7 @@
+/** An operation's HTTP: the chain of Middy middlewares, and its errors. */
+export type { ErrorTable } from './error-response.ts';
+export { httpOperation, timeLeft } from './http-operation.ts';
+export { jsonBody } from './json-body.ts';
+export { jsonResponse } from './json-response.ts';
+export { storeTime } from './store-time.ts';
+export { validEvent } from './valid-event.ts';
