@@ -3,8 +3,9 @@ import type { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
 
 /**
- * What a service is called: `title` by people, the others in AWS. The names of its resources begin with `stack`; `tag` is the value of the tag `service`,
- * `domainPrefix` the beginning of the address of its Cognito pool, and `table` the id of the table that holds its items.
+ * What a service is called: `title` by people, the others in AWS. The names of its resources begin with `stack`. `tag`
+ * is the value of the tag `service`, `domainPrefix` the beginning of the address of its Cognito pool, and `table` the id
+ * of the table that holds its items.
  */
 export type ServiceNames = { title: string; stack: string; tag: string; domainPrefix: string; table: string };
 

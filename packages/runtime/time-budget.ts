@@ -9,5 +9,5 @@ export const responseTime = 2_300;
 /** How often a call to the store is tried. */
 export const storeAttempts = 3;
 
-/** How long an attempt waits for the response headers: 100 times the usual. All attempts fit into `responseTime`. */
-export const storeAttemptTime = 700;
+/** How long an attempt waits for the response headers: 100 times the usual. 200 ms are left for pauses and all else. */
+export const storeAttemptTime = (responseTime - 200) / storeAttempts;
