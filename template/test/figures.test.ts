@@ -40,8 +40,9 @@ const preflightSeconds = valuesOf('AWS::ApiGatewayV2::Api', 'CorsConfiguration.M
 const seconds = operationNames.map(([, name]) => propertiesOf('AWS::Lambda::Function')[name]?.['Timeout']);
 
 const [ours, bare] = ['createPlant', 'bare'].map((name) => bench.handlers.find((handler) => handler.name === name));
-/** How many per cent a ratio to the handler `bare` is above (or, if negative, below) it. */
-const aboveBare = (ratio = Number.NaN): number => Math.round(100 * ratio - 100);
+/** How many per cent a ratio to another handler is above (or, if negative, below) it. */
+const above = (ratio = Number.NaN): number => Math.round(100 * ratio - 100);
+const toLogging = bench.targets.find(({ measure, against }) => measure === 'warm' && against === 'logging');
 const size = bundle('create-plant.lambda.ts').length / (bare?.bytes ?? Number.NaN);
 
 const { packages }: { packages: Record<string, { engines?: { node?: string } }> } = JSON.parse(
@@ -55,10 +56,10 @@ const tooNew = Object.values(packages).filter(({ engines }) =>
 const [fresh, usable] = [freshFor / 60_000, usableFor / 60_000];
 
 test.skipIf(reasonToSkip()).each<[document: string, text: string, inText: unknown, inCode: unknown]>([
-  ['README.md', 'its bundle is 43 % smaller', -43, aboveBare(size)],
-  ['README.md', 'loads in [45 % less time]', -45, aboveBare(ours?.ratios.import.median)],
-  ['README.md', '16 % off the function', -16, aboveBare(ours?.ratios.first?.median)],
-  ['README.md', 'costs 5 to 10 % more CPU time', 10, aboveBare(ours?.ratios.warm?.median)],
+  ['README.md', 'its bundle is 43 % smaller', -43, above(size)],
+  ['README.md', 'loads in [46 % less time]', -46, above(ours?.ratios.import.median)],
+  ['README.md', '16 % off the function', -16, above(ours?.ratios.first?.median)],
+  ['README.md', 'costs 2 % more CPU time', 2, above(toLogging?.median)],
   ['README.md', 'keys, cached 5 minutes', 5, fresh],
   ['README.md', 'some 50 lines with Node.js 20', 50, 10 * Math.round((5 * tooNew.length) / 10)],
   ['.github/SECURITY.md', '(500 a second, 1,000 at once)', [500, 1_000], throttle],
