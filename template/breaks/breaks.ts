@@ -564,18 +564,24 @@ const byFile: Record<string, Record<string, string>> = {
       'A limit that becomes exclusive passes as compatible.',
   },
   'tools/release/diff/template.ts': {
-    "'Fn::If') return { [key]: [[-condition(first, outer)-]{+first+},":
+    "'Fn::If') return { [key]: [[-condition(inner[0], outer)-]{+inner[0]+},":
       'A pull request may change what a condition of the table stands for.',
+    '\\b[-(?!\\.json)-]/g': 'A pull request may delete a table in a nested stack of the CDK.',
   },
   'tools/release/diff/loss.ts': {
     '...[-might, ...-](whats ?? [])': 'A pull request may put a condition on the table, which deletes it.',
-    '[-|| /^(Retain|Snapshot)/.test(DeletionPolicy)-]': 'A pull request may leave log groups behind.',
+    'isLate(DeletionPolicy)[- || isRetained(DeletionPolicy)-]': 'A pull request may leave log groups behind.',
     '[-?? (now && losses[impactOnKey(then, now)])-]':
       'A pull request may replace the table by one whose key has another type.',
-    'if (after >= [-days-]{+Math.min(days, 1)+}) return [];': 'A pull request may cut backups to one day.',
+    'if (after.least >= [-before.most-]{+Math.min(before.most, 1)+} ||': 'A pull request may cut backups to one day.',
+    'isLate(value) ? { least: [-0-]{+most+}, most,': 'A pull request may let a parameter turn protection off.',
+    '(Transform|[-ForEach-]{+None+})': 'A pull request may take a table out of a loop, which deletes it.',
   },
   'tools/release/diff/access.ts': {
-    'if (!isNew[- && then.get(name) === guard-]) return [];': 'A route may lose its authorizer without a finding.',
+    'if (guards.[-includes(guard)-]{+length > 0+} ||': 'A route may lose its authorizer without a finding.',
+    "type === 'NONE' [-|| isLate(type)-];": 'A parameter may open a route without a finding.',
+    "[-{ ...unread('Deny', who), action: `what ${textOf(found)} denies` },-]":
+      'A statement that may deny something goes without a label.',
     "[-(wide.condition === '' || wide.condition === narrow.condition)-]{+true+}": 'A condition may go without a label.',
     '[-matches(wide.resource, narrow.resource) &&-]': 'A permission may cover more resources without a label.',
     'return [-[...own, ...byRole]-]{+own+};': 'A function may take the role of another one without a label.',

@@ -1,5 +1,14 @@
 /** Compares who may do what, no matter which policy allows that, and the ways into the service. */
-import { type Finding, isLate, ofType, type Resource, type Template, textOf, withDefinitions } from './template.ts';
+import {
+  entryOf,
+  type Finding,
+  isLate,
+  ofType,
+  type Resource,
+  type Template,
+  textOf,
+  withDefinitions,
+} from './template.ts';
 
 /** One action that a policy allows or denies; an empty `condition` means that it always does. */
 type Permission = { effect: string; who: string; action: string; resource: string; condition: string };
@@ -39,7 +48,7 @@ const isForFunctions = (template: Template, role: string): boolean => {
   const { AssumeRolePolicyDocument } = resource?.Properties ?? {};
   if (!resource || !AssumeRolePolicyDocument) return false;
   const trusted = statementsIn({ AssumeRolePolicyDocument }).flatMap((each) => expanded(each, role, resource));
-  const isOfFunction = ([id, held]: [string, string]) =>
+  const isOfFunction = ([id, held]: [string, string, string]) =>
     held === role && template.Resources[id]?.Type === 'AWS::Lambda::Function';
   return trusted.every(({ who }) => who === lambda) && rolesIn(template).some(isOfFunction);
 };
@@ -51,49 +60,54 @@ const permissionsOf = (template: Template): Permission[] => {
       ...statementsIn(resource.Properties).flatMap((statement) => expanded(statement, id, resource)),
       ...managedPolicies(id, resource),
       ...(/^AWS::Lambda::(LayerVersion)?Permission$/.test(resource.Type) ? [ofPermission(resource)] : []),
-    ].map((each) => ifDeployed(resource, each)),
+    ].map((each) => ifDeployed(template, id, each)),
   );
-  const byRole = rolesIn(template).flatMap(([who, role]): Permission[] =>
+  const byRole = rolesIn(template).flatMap(([who, role, id]): Permission[] =>
     template.Resources[role]
       ? own.flatMap((each) => {
-          if (each.who === role) return [{ ...each, who }];
+          if (each.who === role) return [ifDeployed(template, id, { ...each, who })];
           const isTrust = each.who === lambda && each.resource === role;
-          return isTrust ? [{ ...each, resource: `the role of ${who}` }] : [];
+          return isTrust ? [ifDeployed(template, id, { ...each, resource: `the role of ${who}` })] : [];
         })
       : [{ ...unread('Allow', who), action: `do what ${role} may` }],
   );
   return [...own, ...byRole];
 };
 
-/** Adds the Condition of the resource that makes a permission. */
-const ifDeployed = ({ Condition }: Resource, permission: Permission): Permission => {
-  if (Condition === undefined) return permission;
-  const { condition } = permission;
+/**
+ * Adds the Condition of the resource that makes a permission. What the resource itself is denied stays, because
+ * without the resource there is nobody to deny it to.
+ */
+const ifDeployed = (template: Template, id: string, permission: Permission): Permission => {
+  const Condition = template.Resources[id]?.Condition;
+  const { effect, who, condition } = permission;
+  if (Condition === undefined || (effect === 'Deny' && who === id)) return permission;
   return { ...permission, condition: `${condition}${condition && ' and '}${JSON.stringify({ Condition })}` };
 };
 
-/** Lists which functions and other resources use each role, and which users belong to each group. */
-const rolesIn = ({ Resources }: Template): [who: string, role: string][] =>
+/** Lists which functions and other resources use each role, which users belong to each group, and what says so. */
+const rolesIn = ({ Resources }: Template): [who: string, role: string, id: string][] =>
   Object.entries(Resources).flatMap(([id, { Type, Properties = {} }]) => {
     const { GroupName, Users = [], Groups = [] } = Properties;
     if (Type === 'AWS::IAM::UserToGroupAddition')
-      return [Users].flat().map((user): [string, string] => [textOf(user), textOf(GroupName)]);
+      return [Users].flat().map((user): [string, string, string] => [textOf(user), textOf(GroupName), id]);
     const groups = Type === 'AWS::IAM::User' ? [Groups].flat() : [];
     const roles = Object.entries(Properties).flatMap(([name, role]) =>
       /(Role(Arn)?|CredentialsArn)$/.test(name) ? [role] : [],
     );
-    return [...groups, ...roles].map((role): [string, string] => [id, textOf(role).replace(/\.Arn$/, '')]);
+    return [...groups, ...roles].map((role): [string, string, string] => [id, textOf(role).replace(/\.Arn$/, ''), id]);
   });
 
 /**
- * Finds the policy statements in a value at any depth. Returns a policy that cannot be read (a parameter, or text) as
- * a whole, so that a change of it is still noticed.
+ * Finds the policy statements in a value at any depth. Returns what cannot be read (a parameter, a text, or an `Fn::If`
+ * around statements) as a whole, so that a change of it is still noticed.
  */
 const statementsIn = (value: unknown): unknown[] => {
   if (!(value instanceof Object)) return [];
   return Object.entries(value).flatMap(([name, inner]) => {
     if (name === 'Statement') return [inner].flat();
     const found = statementsIn(inner);
+    if (found.length > 0 && /^Fn::/.test(name)) return [value];
     return found.length === 0 && /^(Resource|AssumeRole)?Policy(Document|Text)?$/.test(name) ? [inner] : found;
   });
 };
@@ -107,7 +121,10 @@ const expanded = (found: unknown, id: string, { Type, Properties = {} }: Resourc
   const some = kinds.flatMap((kind) => [Properties[`${kind}s`] ?? [], Properties[`${kind}Name`] ?? []].flat());
   const holders = some.length > 0 ? some.map(textOf) : [id];
   if (isUnreadable(found))
-    return holders.map((who) => ({ ...unread('Allow', who), action: `do what ${textOf(found)} allows` }));
+    return holders.flatMap((who) => [
+      { ...unread('Allow', who), action: `do what ${textOf(found)} allows` },
+      { ...unread('Deny', who), action: `what ${textOf(found)} denies` },
+    ]);
   const statement = found as Statement;
   const named = listOf(statement, 'Principal');
   const principals = named.length > 0 ? named : holders;
@@ -139,7 +156,9 @@ const listOf = (statement: Statement, key: 'Principal' | 'Action' | 'Resource'):
   if (others !== undefined) return [`all but ${JSON.stringify(others)}`];
   const value = statement[key];
   if (key !== 'Principal' || !(value instanceof Object)) return value === undefined ? [] : [value].flat().map(textOf);
-  return Object.entries(value).flatMap(([kind, each]) => [each].flat().map((name) => `${kind} ${textOf(name)}`));
+  return Object.entries(value).flatMap(([kind, each]) =>
+    kind.startsWith('Fn::') ? [`${kind} ${textOf(each)}`] : [each].flat().map((name) => `${kind} ${textOf(name)}`),
+  );
 };
 
 /** Describes what a role's managed policies allow, and what its permissions boundary does not allow. */
@@ -183,43 +202,52 @@ const matches = (pattern: string, text: string): boolean => {
   return new RegExp(`^${escaped}$`, 's').test(text);
 };
 
+/** A way into the service. `guard` says what checks callers, if anything does, and on which condition it exists. */
+type Entrance = { name: string; guard: string; isOpen: boolean; rule: 'route' | 'open-route' };
+
+/** What only a deployment evaluates might be NONE, so it counts as open. */
+const entrance = (name: string, type: unknown, condition: unknown, checks: unknown[] = []): Entrance => {
+  const isOpen = type === 'NONE' || isLate(type);
+  const guard = JSON.stringify([type, condition, ...(type === 'NONE' ? [] : checks)]);
+  return { name, guard, isOpen, rule: isOpen ? 'open-route' : 'route' };
+};
+
+/** The guard of what is open on no condition. */
+const { guard: always } = entrance('', 'NONE', undefined);
+
 /** Finds routes and function URLs that are new, that are guarded in another way, or that are no longer guarded. */
 export const findRoutes = (before: Template, after: Template): Finding[] => {
-  const then = entrancesOf(withDefinitions(before));
-  return [...entrancesOf(withDefinitions(after))].flatMap(([name, guard]): Finding[] => {
-    const isNew = !then.has(name);
-    if (!isNew && then.get(name) === guard) return [];
-    if (guard === undefined) return [{ rule: 'open-route', what: `${name} would be open to everyone.` }];
-    return [{ rule: 'route', what: isNew ? `${name} would be new.` : `${name} would be guarded in another way.` }];
+  const then = Map.groupBy(entrancesOf(withDefinitions(before)), ({ name }) => name);
+  return entrancesOf(withDefinitions(after)).flatMap(({ name, guard, isOpen, rule }): Finding[] => {
+    const guards = then.get(name)?.map((each) => each.guard) ?? [];
+    if (guards.includes(guard) || (isOpen && guards.includes(always))) return [];
+    if (rule === 'open-route') return [{ rule, what: `${name} would be open to everyone.` }];
+    const isNew = isOpen || guards.length === 0;
+    return [{ rule, what: `${name} would be ${isNew ? 'new' : 'guarded in another way'}.` }];
   });
 };
 
-/** What only a deployment evaluates might be NONE, so it counts as no guard. */
-const guardOf = (type: unknown, checks: unknown[]): string | undefined =>
-  type === 'NONE' || isLate(type) ? undefined : JSON.stringify([type, ...checks]);
-
-/** The ways into the service, such as routes and function URLs. A guard says what checks callers, if anything does. */
-const entrancesOf = (template: Template): Map<string, string | undefined> => {
+const entrancesOf = (template: Template): Entrance[] => {
   const routes = ofType(template, /^AWS::ApiGatewayV2::Route$/).map(([, { Condition, Properties = {} }]) => {
     const { ApiId, RouteKey, AuthorizationType = 'NONE', AuthorizerId, AuthorizationScopes } = Properties;
-    const authorizer = template.Resources[textOf(AuthorizerId)];
-    const checks = [AuthorizerId, AuthorizationScopes, authorizer?.Properties, Condition, authorizer?.Condition];
-    return [`${textOf(RouteKey)} of ${textOf(ApiId)}`, guardOf(AuthorizationType, checks)] as const;
+    const named = new Set(JSON.stringify([AuthorizerId]).match(/\w+/g));
+    const authorizers = ofType(template, /^AWS::ApiGatewayV2::Authorizer$/).filter(([id]) => named.has(id));
+    const guards = authorizers.map(([, each]) => [each.Properties, each.Condition]);
+    const checks = [AuthorizerId, AuthorizationScopes, guards];
+    return entrance(`${textOf(RouteKey)} of ${textOf(ApiId)}`, AuthorizationType, Condition, checks);
   });
   const urls = ofType(template, /^AWS::Lambda::Url$/).map(([, { Condition, Properties = {} }]) => {
     const { TargetFunctionArn, AuthType = 'NONE' } = Properties;
-    return [`The URL of ${textOf(TargetFunctionArn)}`, guardOf(AuthType, [Condition])] as const;
+    return entrance(`The URL of ${textOf(TargetFunctionArn)}`, AuthType, Condition);
   });
-  const apis = ofType(template, /^AWS::ApiGatewayV2::Api$/).flatMap(([id, { Properties = {} }]) => {
-    const { Target, RouteKey, DisableExecuteApiEndpoint } = Properties;
+  const apis = ofType(template, /^AWS::ApiGatewayV2::Api$/).flatMap(([id, { Condition, Properties = {} }]) => {
+    const { Target, RouteKey, DisableExecuteApiEndpoint: isOff = false } = Properties;
     // If an API has one of these properties, API Gateway makes a route that is open to everyone.
     const isQuick = Target !== undefined || RouteKey !== undefined;
-    return [
-      ...(isQuick ? [[`${textOf(RouteKey) || '$default'} of ${id}`, undefined] as const] : []),
-      ...(String(DisableExecuteApiEndpoint) === 'true'
-        ? []
-        : [[`The execute-api address of ${id}`, 'its routes'] as const]),
-    ];
+    const type = entryOf(Target, 'Fn::If') ? Target : 'NONE';
+    const quick = entrance(`${textOf(RouteKey) || '$default'} of ${id}`, type, Condition);
+    const address = entrance(`The execute-api address of ${id}`, isLate(isOff) ? isOff : 'NONE', Condition);
+    return [...(isQuick ? [quick] : []), ...(String(isOff) === 'true' ? [] : [{ ...address, rule: 'route' as const }])];
   });
-  return new Map([...apis, ...routes, ...urls]);
+  return [...apis, ...routes, ...urls];
 };

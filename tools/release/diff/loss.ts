@@ -1,5 +1,13 @@
 import { fullDiff, ResourceImpact } from '@aws-cdk/cloudformation-diff';
-import { type Finding, isLate, type Resource, type StackTemplate, textOf, withDefinitions } from './template.ts';
+import {
+  type Finding,
+  isLate,
+  type Resource,
+  type StackTemplate,
+  type Template,
+  textOf,
+  withDefinitions,
+} from './template.ts';
 
 /**
  * Resources that no new resource can replace, because they hold items or have a name, address or secret that clients
@@ -14,15 +22,20 @@ const irreplaceable = new RegExp(
   ].join('|')})$`,
 );
 
+/** Resources that stand for those of another template, which is not compared. */
+const nested = /^AWS::CloudFormation::Stack$|::MODULE$/;
+
 /** Resources that a deployment may leave behind: older versions of functions, and what these are permitted to do. */
 const superseded = /^AWS::(Lambda::Version|IAM::(Role|Policy))$/;
 
+const isRetained = (policy: unknown): boolean => /^(Retain|Snapshot)/.test(String(policy));
+
 /**
- * Returns whether a resource must not be lost, because it is irreplaceable or because it outlives its stack. If
- * only a deployment evaluates the policy, the resource may outlive its stack.
+ * Returns whether a resource must not be lost, because it is irreplaceable or because it outlives its stack, or
+ * may, if only a deployment evaluates its policy.
  */
 const isKept = ({ Type, DeletionPolicy = '' }: Resource): boolean =>
-  irreplaceable.test(Type) || typeof DeletionPolicy !== 'string' || /^(Retain|Snapshot)/.test(DeletionPolicy);
+  irreplaceable.test(Type) || nested.test(Type) || isLate(DeletionPolicy) || isRetained(DeletionPolicy);
 
 const losses: Partial<Record<ResourceImpact, string>> = {
   [ResourceImpact.WILL_REPLACE]: 'would be replaced by a new one',
@@ -44,79 +57,61 @@ type Properties = Part & {
   TimeToLiveSpecification?: { Enabled?: unknown };
 };
 
-const isOn = (value: unknown): boolean => value === true || value === 'true';
+/** A text may stand for a boolean. */
+const isOn = (value: unknown): boolean => /^true$/i.test(String(value));
 
-const isRetained = (policy: unknown = ''): number => Number(/^(Retain|Snapshot)/.test(String(policy)));
+const forEver = Number.POSITIVE_INFINITY;
 
-/** Each protection with the number of days that it covers. One without days counts as 1 if it is on, else as 0. */
-const protectionsOf = (resource: Resource): Map<string, number> => {
-  const properties: Properties = resource.Properties ?? {};
-  const { Replicas = [], RetentionInDays = Number.POSITIVE_INFINITY } = properties;
-  const replicas = [Replicas].flat().map((each): [string, Part] => [` in ${textOf(each.Region)}`, each]);
-  const ofParts = [['', properties] as const, ...replicas].flatMap(([where, part]): [string, number][] => {
-    const { PointInTimeRecoveryEnabled, RecoveryPeriodInDays = 35 } = part.PointInTimeRecoverySpecification ?? {};
-    const isProtected = isOn(part.DeletionProtectionEnabled) || part.DeletionProtection === 'ACTIVE';
+/** How many days a protection covers. `late` is the text of what only a deployment evaluates. */
+type Days = { least: number; most: number; late?: string };
+
+/** Each protection with its days. One without days counts as 1 if it is on, else as 0. */
+const protectionsOf = (resource: Resource): Map<string, Days> => {
+  const { Type, DeletionPolicy, UpdateReplacePolicy, Properties = {} } = resource;
+  const { Replicas = [], RetentionInDays, TimeToLiveSpecification, ...whole }: Properties = Properties;
+  const days = (value: unknown, known: number | boolean, most = 1): Days =>
+    isLate(value) ? { least: 0, most, late: JSON.stringify(value) } : { least: Number(known), most: Number(known) };
+  const replicas = [Replicas].flat().map((each): [string, Part] => [` in ${textOf(each.Region ?? each)}`, each]);
+  const ofParts = [['', whole] as const, ...replicas].flatMap(([where, part]): [string, Days][] => {
+    const { DeletionProtectionEnabled, DeletionProtection, PointInTimeRecoverySpecification = {} } = part;
+    const { PointInTimeRecoveryEnabled, RecoveryPeriodInDays = 35 } = PointInTimeRecoverySpecification;
+    const isProtected = isOn(DeletionProtectionEnabled) || DeletionProtection === 'ACTIVE';
+    const recovery = isOn(PointInTimeRecoveryEnabled) && Number(RecoveryPeriodInDays);
     return [
-      [`replica${where}`, 1],
-      [`deletion protection${where}`, Number(isProtected)],
-      [`point-in-time recovery${where}`, isOn(PointInTimeRecoveryEnabled) ? Number(RecoveryPeriodInDays) : 0],
+      [`replica${where}`, days(true, true)],
+      [`deletion protection${where}`, days([DeletionProtectionEnabled, DeletionProtection], isProtected)],
+      [`point-in-time recovery${where}`, days(PointInTimeRecoverySpecification, recovery, 35)],
     ];
   });
   return new Map([
-    ['DeletionPolicy', isRetained(resource.DeletionPolicy)],
-    ['UpdateReplacePolicy', isRetained(resource.UpdateReplacePolicy)],
-    ['retention', Number(RetentionInDays)],
+    ['DeletionPolicy', days(DeletionPolicy, isRetained(DeletionPolicy))],
+    ['UpdateReplacePolicy', days(UpdateReplacePolicy, isRetained(UpdateReplacePolicy))],
+    ['retention', days(RetentionInDays, Number(RetentionInDays ?? forEver), forEver)],
+    ['items after their time to live', days(TimeToLiveSpecification, !isOn(TimeToLiveSpecification?.Enabled))],
     ...ofParts,
+    ...(nested.test(Type) ? [['resources', { least: 0, most: 1, late: JSON.stringify(Properties) }] as const] : []),
   ]);
 };
 
-const hasExpiry = ({ Properties = {} }: Resource): boolean =>
-  isOn((Properties as Properties).TimeToLiveSpecification?.Enabled);
-
-/** What decides how well a resource is protected, besides whether it exists. */
-const guards = ['DeletionPolicy', 'UpdateReplacePolicy'] as const;
-const guardingProperties = [
-  ...['DeletionProtectionEnabled', 'DeletionProtection', 'PointInTimeRecoverySpecification', 'Replicas'],
-  ...['RetentionInDays', 'TimeToLiveSpecification'],
-];
-
-const guardsOf = ({ Properties = {}, ...attributes }: Resource): [name: string, value: unknown][] => [
-  ...guards.map((name): [string, unknown] => [name, attributes[name]]),
-  ...guardingProperties.map((name): [string, unknown] => [name, Properties[name]]),
-];
-
 const isChanged = (then: unknown, now: unknown): boolean => JSON.stringify(then) !== JSON.stringify(now);
 
-/** Leaves out what only a deployment evaluates. */
-const literal = (resource: Resource): Resource => {
-  const late = guardsOf(resource).flatMap(([name, value]) => (isLate(value) ? [[name, undefined]] : []));
-  const unset: object = Object.fromEntries(late);
-  return { ...resource, ...unset, Properties: { ...resource.Properties, ...unset } };
-};
-
-const weakened = (before: Resource, after: Resource): string[] => {
-  const values = new Map(guardsOf(before));
-  const late = guardsOf(after).filter(
-    ([name, value]) => isChanged(values.get(name), value) && (isLate(values.get(name)) || isLate(value)),
-  );
-  if (late.length > 0)
-    return late.map(([name]) => `might be protected less, because only a deployment evaluates its ${name}`);
-  const [then, now] = [literal(before), literal(after)];
+const weakened = (then: Resource, now: Resource): string[] => {
   const left = protectionsOf(now);
-  const weaker = [...protectionsOf(then)].flatMap(([name, days]) => {
+  return [...protectionsOf(then)].flatMap(([name, before]) => {
     // If a replica is gone, only that is reported, not what protected it.
-    const after = left.get(name) ?? (name.startsWith('replica') ? 0 : days);
-    if (after >= days) return [];
-    if (after === 0) return [`would lose its ${name}`];
-    const before = days === Number.POSITIVE_INFINITY ? 'all' : days;
-    return [`would have a shorter ${name} (${after} instead of ${before} days)`];
+    const after = left.get(name) ?? (name.startsWith('replica') ? { least: 0, most: 0 } : before);
+    if (after.least >= before.most || (before.late && before.late === after.late)) return [];
+    if (before.late || after.late) return [`might lose its ${name}, because only a deployment evaluates it`];
+    if (after.least === 0) return [`would lose its ${name}`];
+    const days = before.most === forEver ? 'all' : before.most;
+    return [`would have a shorter ${name} (${after.least} instead of ${days} days)`];
   });
-  return [...weaker, ...(hasExpiry(now) && !hasExpiry(then) ? ['would delete items after their time to live'] : [])];
 };
 
 /** Finds resources that a deployment would replace, delete, leave behind or protect less. */
 export const findLosses = (before: StackTemplate, after: StackTemplate): Finding[] => {
-  const [{ Resources: old }, { Resources: own }] = [withDefinitions(before.template), withDefinitions(after.template)];
+  const [then, now] = [withDefinitions(before.template), withDefinitions(after.template)];
+  const [{ Resources: old }, { Resources: own }] = [then, now];
   const { changes } = fullDiff({ Resources: old }, { Resources: own }).resources;
   const ofResources = Object.entries(old).flatMap(([id, then]) => {
     const now = own[id];
@@ -128,23 +123,27 @@ export const findLosses = (before: StackTemplate, after: StackTemplate): Finding
     const might = isConditional ? ['might be deleted, because only a deployment evaluates its Condition'] : [];
     return [...might, ...(whats ?? [])].map((what) => `${id} (${then.Type}) ${what}.`);
   });
-  const macros = macrosIn(after.template);
+  const [macros, others] = [macrosOf(then), macrosOf(now)];
+  const [from, to] = [before.environment, after.environment];
+  const changed = [...new Map([...macros, ...others]).keys()].filter((at) => macros.get(at) !== others.get(at));
   const stack = [
     ...(before.isProtected && !after.isProtected ? ['The stack would lose its termination protection.'] : []),
-    ...(macros.length > 0 && isChanged(macrosIn(before.template), macros)
-      ? [`Macros (${JSON.stringify(macros)}) might change everything when the stack is deployed.`]
+    ...(from !== undefined && from !== to
+      ? [`The stack would stay behind in ${from}, because the app has it in ${to}.`]
       : []),
+    ...changed.map((at) => `${at} might change everything, because only a deployment evaluates it.`),
   ];
   return [...ofResources, ...stack].map((what) => ({ rule: 'loss', what }));
 };
 
-/** Lists the macros of a template, and those of parts of it. */
-const macrosIn = (value: unknown): unknown[] =>
-  value instanceof Object
-    ? Object.entries(value).flatMap(([key, inner]) =>
-        key === 'Fn::Transform' || (key === 'Transform' && 'Resources' in value) ? [inner].flat() : macrosIn(inner),
-      )
-    : [];
+const macrosOf = (template: Template) => new Map(macrosIn({ ...template, Outputs: undefined }));
+
+/** Lists where a value has macros and loops, with the text of each. */
+const macrosIn = (value: unknown, at = ''): [at: string, text: string][] => {
+  if (/^Transform$|(^|\.)Fn::(Transform|ForEach)/.test(at)) return [[at, JSON.stringify(value)]];
+  if (!(value instanceof Object)) return [];
+  return Object.entries(value).flatMap(([key, inner]) => macrosIn(inner, at === '' ? key : `${at}.${key}`));
+};
 
 type Attribute = { AttributeName?: string; AttributeType?: string };
 

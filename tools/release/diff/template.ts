@@ -9,24 +9,28 @@ export type Resource = {
   Type: string;
   Condition?: unknown;
   Properties?: Record<string, unknown>;
-  DeletionPolicy?: string;
-  UpdateReplacePolicy?: string;
+  DeletionPolicy?: unknown;
+  UpdateReplacePolicy?: unknown;
 };
 
 /** `Transform` names macros, which may change everything. The other sections are read only by `withDefinitions`. */
 export type Template = { Resources: Record<string, Resource>; Transform?: unknown } & {
-  [section in 'Conditions' | 'Parameters' | 'Mappings']?: Record<string, unknown>;
+  [section in 'Conditions' | 'Parameters' | 'Mappings' | 'Outputs']?: Record<string, unknown>;
 };
 
-/** A stack's template. `isProtected` says whether the stack has termination protection. */
-export type StackTemplate = { template: Template; isProtected: boolean };
+/**
+ * A stack's template. `isProtected` says whether the stack has termination protection, and `environment` where it is,
+ * such as `aws://123456789012/eu-central-1`.
+ */
+export type StackTemplate = { template: Template; isProtected: boolean; environment?: string };
 
 /** A change that needs more than a code review: it breaks `rule`, and `what` is a sentence about it. */
 export type Finding = { rule: 'loss' | 'iam' | 'route' | 'open-route' | 'contract'; what: string };
 
 /**
- * Removes the hashes that change with the code, because they would fill most of a diff. Also removes the hash of its
- * permissions from a role's id, so that a diff shows a changed grant as the change of one role.
+ * Removes the hashes that change with the code, because they would fill most of a diff; not those of nested stacks'
+ * templates (.json). Also removes the hash of its permissions from a role's id, so that a diff shows a changed grant as
+ * the change of one role.
  */
 export const withoutHashes = (template: Template): Template => {
   const shortOf = (id: string) =>
@@ -35,7 +39,7 @@ export const withoutHashes = (template: Template): Template => {
   const idsByShort = Map.groupBy(Object.keys(template.Resources), shortOf);
   return JSON.parse(
     JSON.stringify(template)
-      .replaceAll(/\b[\da-f]{64}\b/g, '(hash)')
+      .replaceAll(/\b[\da-f]{64}\b(?!\.json)/g, '(hash)')
       .replaceAll(/(?<=CurrentVersion[\dA-F]{8})[\da-f]{32}\b/g, '')
       .replaceAll(/\w+/g, (word) => (idsByShort.get(shortOf(word))?.length === 1 ? shortOf(word) : word)),
   );
@@ -44,38 +48,48 @@ export const withoutHashes = (template: Template): Template => {
 /** The hash of what a role allows: in lower case, at the end of its id, after CDK's own hash in upper case. */
 const hashOfPermissions = /(?<=[\dA-F]{8})[\da-f]{8}$/;
 
+/** Returns a property's value; undefined if `value` has no such property. */
+export const entryOf = (value: unknown, key: unknown): unknown =>
+  value instanceof Object ? new Map(Object.entries(value)).get(String(key)) : undefined;
+
+const isNoValue = (value: unknown): boolean => entryOf(value, 'Ref') === 'AWS::NoValue';
+
 /**
- * Puts the definitions of conditions, parameters and mappings in the places that name them. CloudFormation evaluates
- * these only when it deploys, so a comparison of the names alone would miss a change of what they stand for.
+ * Puts what a template defines (parameters, mappings, conditions) in the places that name it. CloudFormation evaluates
+ * these only when it deploys, so comparing the names alone would miss a change of what they stand for.
  */
 export const withDefinitions = (template: Template): Template => {
-  const { Resources, Conditions = {}, Parameters = {}, Mappings = {} } = template;
-  const known = (definitions: Record<string, unknown>, name: unknown): name is string =>
-    typeof name === 'string' && Object.hasOwn(definitions, name);
-  const condition = (name: unknown, outer: string[]): unknown =>
-    known(Conditions, name) && !outer.includes(name) ? { [name]: expand(Conditions[name], [...outer, name]) } : name;
-  const parameters = (text: unknown): object =>
-    Object.fromEntries(
-      [...JSON.stringify(text).matchAll(/\$\{(\w+)\}/g)].flatMap(([, name]) =>
-        known(Parameters, name) ? [[name, Parameters[name]]] : [],
-      ),
-    );
-  const expand = (value: unknown, outer: string[] = []): unknown => {
-    if (Array.isArray(value)) return value.map((each) => expand(each, outer));
-    if (!(value instanceof Object)) return value;
-    const [[key, inner] = [], ...others] = Object.entries(value);
-    if (others.length === 0 && Array.isArray(inner)) {
-      const [first, ...rest] = inner;
-      if (key === 'Fn::If') return { [key]: [condition(first, outer), ...rest.map((each) => expand(each, outer))] };
-      if (key === 'Fn::FindInMap' && known(Mappings, first))
-        return { [key]: [Mappings[first], ...(expand(rest, outer) as unknown[])] };
+  const { Resources, Conditions, Parameters, Mappings } = template;
+  const parameter = (name: unknown): object | undefined => {
+    const definition = entryOf(Parameters, name);
+    // The rest of a definition, such as its description, does not say which value the parameter has.
+    const [Type, Default] = ['Type', 'Default'].map((key) => entryOf(definition, key));
+    return definition === undefined ? undefined : { Parameter: { [String(name)]: { Type, Default } } };
+  };
+  const condition = (name: unknown, outer: unknown[]): unknown => {
+    const definition = outer.includes(name) ? undefined : entryOf(Conditions, name);
+    return definition === undefined ? name : { [String(name)]: expand(definition, [...outer, name]) };
+  };
+  const evaluate = (key: string, inner: unknown, outer: unknown[]): unknown => {
+    if (key === 'Ref') return parameter(inner);
+    if (key === 'Condition' && typeof inner === 'string') return { [key]: condition(inner, outer) };
+    if (key === 'Fn::Sub') {
+      const names = [...JSON.stringify(inner).matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name);
+      return { [key]: expand(inner, outer), Parameters: names.flatMap((name) => parameter(name) ?? []) };
     }
-    if (others.length === 0 && key === 'Ref' && known(Parameters, inner))
-      return { Parameter: { [inner]: Parameters[inner] } };
-    if (others.length === 0 && key === 'Condition' && typeof inner === 'string')
-      return { [key]: condition(inner, outer) };
-    if (others.length === 0 && key === 'Fn::Sub') return { [key]: expand(inner, outer), ...parameters(inner) };
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, expand(each, outer)]));
+    if (!Array.isArray(inner)) return undefined;
+    const values = inner.map((each) => expand(each, outer));
+    if (key === 'Fn::If') return { [key]: [condition(inner[0], outer), ...values.slice(1)] };
+    if (key !== 'Fn::FindInMap') return undefined;
+    return values.reduce(entryOf, Mappings) ?? { [key]: values, Map: entryOf(Mappings, values[0]) ?? Mappings };
+  };
+  const expand = (value: unknown, outer: unknown[] = []): unknown => {
+    if (Array.isArray(value)) return value.filter((each) => !isNoValue(each)).map((each) => expand(each, outer));
+    if (!(value instanceof Object)) return value;
+    const entries = Object.entries(value).filter(([, each]) => !isNoValue(each));
+    const [[key = '', inner] = [], ...others] = entries;
+    const evaluated = others.length === 0 ? evaluate(key, inner, outer) : undefined;
+    return evaluated ?? Object.fromEntries(entries.map(([name, each]) => [name, expand(each, outer)]));
   };
   const resources = Object.entries(Resources).map(([id, { Condition, ...resource }]) => [
     id,
@@ -144,9 +158,9 @@ export const synthesize = async (
   if (code !== 0)
     throw new Error(`${name} cannot be synthesized:\n${output().replaceAll(/^.{1000,}\n/gm, '')}\n${hint}`);
   return new Map(
-    new CloudAssembly(assembly).stacks.map(({ stackName, template, terminationProtection = false }) => [
+    new CloudAssembly(assembly).stacks.map(({ stackName, template, terminationProtection = false, environment }) => [
       stackName,
-      { template: template as Template, isProtected: terminationProtection },
+      { template: template as Template, isProtected: terminationProtection, environment: environment.name },
     ]),
   );
 };

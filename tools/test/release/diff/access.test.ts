@@ -12,7 +12,9 @@ const put = allow('dynamodb:PutItem', arnOf('Table'));
 const read = allow('s3:GetObject');
 const allBut = (NotAction: string) => ({ Effect: 'Allow', NotAction, Resource: '*' });
 const onlyOwn = { Condition: { StringEquals: { 'aws:SourceAccount': '1' } } };
-const onlyProd = { 'Fn::If': ['IsProd', read, { Ref: 'AWS::NoValue' }] };
+const none = { Ref: 'AWS::NoValue' };
+const inProd = (value: unknown) => ({ 'Fn::If': ['IsProd', value, none] });
+const onlyProd = inProd(read);
 
 const one = (Type: string, Properties: Record<string, unknown>): Resources => ({ One: { Type, Properties } });
 
@@ -100,13 +102,8 @@ test.each<[what: string, before: Resources, after: Resources, says: string]>([
   ['what a queue says', {}, one('AWS::SQS::QueuePolicy', statementsOf({ ...read, Principal: '*' })), mayRead('*')],
   ["another stack's role", {}, one('AWS::Lambda::Function', { Role: 'arn:Admin' }), mayAll('One', 'arn:Admin may')],
   ["a group's", inGroup(), inGroup({ Ref: 'User' }), mayRead('User')],
-  ['a policy as text', logs({ Ref: 'A' }), logs(joined), mayAll('One', `{"Resource":"\${Own.Arn}"} allows`)],
-  [
-    'an unreadable statement',
-    policy({ 'Fn::If': [] }),
-    policy(onlyProd),
-    mayAll('Role', `${JSON.stringify(onlyProd)} allows`),
-  ],
+  ['a policy as text', {}, logs(joined), mayAll('One', `{"Resource":"\${Own.Arn}"} allows`)],
+  ['an unreadable statement', policy(get), policy(onlyProd), mayAll('Role', `${JSON.stringify(onlyProd)} allows`)],
 ])('findPermissions reports %s as a new permission', (_, before, after, says) => {
   expect(whats(before, after)).toEqual([says]);
 });
@@ -119,13 +116,62 @@ test.each<[what: string, before: Resources, after: Resources]>([
   ['a statement denies more', policy(get), policy(get, deny('*'))],
   ['principals are in another order', role('A', [], services('b', 'a')), role('A', [], services('a', 'b'))],
   ['only one API may still invoke', permission({}), permission({ SourceArn: 'arn:api' })],
+  ['a property becomes no value', policy(deny('s3:*')), policy({ ...deny('s3:*'), Condition: none })],
+  ['a list has no value', role('A', [], managed), role('A', [], { ManagedPolicyArns: ['arn:Admin', none] })],
   ['a role gets a boundary', first(newer, [get]), first(newer, [get], boundary)],
 ])('findPermissions reports no new permission if %s', (_, before, after) => {
   expect(whats(before, after)).toEqual([]);
 });
 
-/** Gives the only resource a Condition. */
-const ifProd = ({ One }: Resources): Resources => ({ One: { ...(One as Resource), Condition: 'IsProd' } });
+const inlineOf = (Policies: unknown) => role('A', [], { Policies });
+const documentOf = (PolicyDocument: unknown) => one('AWS::IAM::Policy', { PolicyDocument, Roles: [{ Ref: 'Role' }] });
+const denyAll = deny('s3:*');
+const [someInline, someDenied] = [read, denyAll].map((each) => inProd([statementsOf(each)]));
+const [someDocument, noDocument] = [read, denyAll].map((each) => inProd({ Statement: each }));
+const byEffect = { ...denyAll, Effect: { Ref: 'Effect' } };
+const mayDeny = (who: string, what: unknown) =>
+  `${who} would no longer be denied what ${JSON.stringify(what)} denies on any resource.`;
+const notDenied = (who: string) => `${who} would no longer be denied s3:* on *.`;
+
+test.each<[what: string, before: Resources, after: Resources, says: string[]]>([
+  ['inline policies', inlineOf(someInline), role('A', [read]), [mayRead('A'), mayDeny('A', someInline)]],
+  ['a document', documentOf(someDocument), policy(read), [mayRead('Role'), mayDeny('Role', someDocument)]],
+  ['a statement', policy(read, onlyProd), policy(read), [mayDeny('Role', onlyProd)]],
+  ['an effect', policy(read, byEffect), policy(read), [mayDeny('Role', byEffect)]],
+  ['a text', logs({ Ref: 'A' }), {}, ['One would no longer be denied what A denies on any resource.']],
+  [
+    'inline policies that denied',
+    role('A', [denyAll]),
+    inlineOf(someDenied),
+    [mayAll('A', `${JSON.stringify(someDenied)} allows`), notDenied('A')],
+  ],
+  [
+    'a document that denied',
+    policy(denyAll),
+    documentOf(noDocument),
+    [mayAll('Role', `${JSON.stringify(noDocument)} allows`), notDenied('Role')],
+  ],
+])(
+  'findPermissions takes %s that only a deployment evaluates for less before, and more afterwards',
+  (_, before, after, says) => {
+    expect(whats(before, after)).toEqual(says);
+    expect([...whats(before, before), ...whats(after, after)]).toEqual([]);
+  },
+);
+
+const swapped = (...who: string[]) => trust({ 'Fn::If': ['IsProd', ...who.map((AWS) => ({ AWS }))] });
+
+test('findPermissions reports that the principals of a condition change places', () => {
+  expect(whats(role('A', [], swapped('arn:a', '*')), role('A', [], swapped('*', 'arn:a')))).toEqual([
+    'Fn::If ["IsProd",{"AWS":"*"},{"AWS":"arn:a"}] may now sts:AssumeRole on A.',
+  ]);
+});
+
+/** Gives one of the resources a Condition. */
+const ifProd = (resources: Resources, id = 'One'): Resources => ({
+  ...resources,
+  [id]: { ...(resources[id] as Resource), Condition: 'IsProd' },
+});
 
 test('findPermissions takes what depends on a condition for less than the same without one', () => {
   expect(whats(ifProd(policy(get)), policy(get))).toEqual([mayGet('Role')]);
@@ -135,13 +181,21 @@ test('findPermissions takes what depends on a condition for less than the same w
   expect(whats(ifProd(policy(deny('s3:*'))), policy(deny('s3:*')))).toEqual([]);
 });
 
+test('findPermissions takes a role or a group for less if who has it depends on a condition, but no denial that goes with its holder', () => {
+  const group = inGroup({ Ref: 'User' });
+  expect(whats(ifProd(group, 'Addition'), group)).toEqual([mayRead('User')]);
+  const own = first('Own', [get], boundary);
+  expect(whats(ifProd(own, 'First'), own)).toEqual([hasRole('the role of First'), mayGet('First')]);
+  expect(whats(own, ifProd(ifProd(own, 'First'), 'Own'))).toEqual([]);
+});
+
 test('findPermissions reports a statement that depends on a condition whose definition changes', () => {
   const template = (stage: string): Template => ({
     Conditions: { IsProd: { 'Fn::Equals': [{ Ref: 'AWS::StackName' }, stage] } },
     Resources: policy(onlyProd),
   });
   expect(findPermissions(template('prod'), template('prod'))).toEqual([]);
-  expect(findPermissions(template('prod'), template('live'))).toHaveLength(1);
+  expect(findPermissions(template('prod'), template('live'))).toHaveLength(2);
 });
 
 const conditional = trust({ Service: 'lambda.amazonaws.com' }, onlyOwn);
@@ -237,9 +291,69 @@ test.each<[says: string, after: Template['Resources']]>([
   expect(changes({ ...before, ...after })).toEqual([says]);
 });
 
+const isOpen = (name: string) => `open-route: ${name} would be open to everyone.`;
+const isNew = (name: string) => `route: ${name} would be new.`;
+const isOther = (name: string) => `route: ${name} would be guarded in another way.`;
+const [get1, url1, address] = ['GET /things of Api', 'The URL of Function.Arn', 'The execute-api address of Api'];
+const byValue = { Ref: 'Value' };
+const ifDev = (resource: Resource): Resource => ({ ...resource, Condition: 'IsDev' });
+const eitherRoute = route('GET /things', { AuthorizationType: { 'Fn::If': ['IsProd', 'CUSTOM', 'NONE'] } });
+const byTwo = {
+  Get: route('GET /things', { ...guarded, AuthorizerId: { 'Fn::If': ['IsProd', { Ref: 'A' }, { Ref: 'B' }] } }),
+};
+const bySub = { Get: route('GET /things', { ...guarded, AuthorizerId: { 'Fn::Sub': `\${A}` } }) };
+const endpoint = (DisableExecuteApiEndpoint: unknown) => ({ Api: api({ DisableExecuteApiEndpoint }) });
+const byDefault = (resources: Resources, Default: string): Template => ({
+  Parameters: { Value: { Type: 'String', Default } },
+  Resources: resources,
+});
+
+test.each<[says: string, then: Template, now: Template]>([
+  [isOpen(get1), { Resources: { Get: eitherRoute } }, { Resources: { Get: route('GET /things', {}) } }],
+  [
+    isOpen(get1),
+    { Resources: { Get: ifDev(route('GET /things', {})) } },
+    { Resources: { Get: route('GET /things', {}) } },
+  ],
+  [
+    isOpen(get1),
+    { Resources: { Get: before.Get } },
+    { Resources: { Dev: ifDev(route('GET /things', {})), Get: before.Get } },
+  ],
+  [
+    isOpen(get1),
+    byDefault({ Get: route('GET /things', { AuthorizationType: byValue }) }, 'CUSTOM'),
+    byDefault({ Get: route('GET /things', { AuthorizationType: byValue }) }, 'NONE'),
+  ],
+  [isOpen(url1), byDefault({ Url: url(byValue) }, 'AWS_IAM'), byDefault({ Url: url(byValue) }, 'NONE')],
+  [isOpen(url1), { Resources: { Url: ifDev(url('NONE')) } }, { Resources: { Url: url('NONE') } }],
+  [isNew(address), byDefault(endpoint(byValue), 'true'), byDefault(endpoint(byValue), 'false')],
+  [isNew(address), { Resources: endpoint(byValue) }, { Resources: endpoint(false) }],
+  [
+    isNew(address),
+    { Resources: { Api: ifDev(api({ DisableExecuteApiEndpoint: false })) } },
+    { Resources: endpoint(false) },
+  ],
+  [isOther(get1), { Resources: { ...byTwo, A: authorizer(0) } }, { Resources: { ...byTwo, A: authorizer(300) } }],
+  [isOther(get1), { Resources: { ...bySub, A: authorizer(0) } }, { Resources: { ...bySub, A: authorizer(300) } }],
+  [
+    isOpen('$default of Api'),
+    { Resources: { Api: api({ Target: inProd('arn:function') }) } },
+    { Resources: { Api: api({ Target: 'arn:function' }) } },
+  ],
+])(
+  'findRoutes takes what only a deployment evaluates for closed before, and open afterwards: "%s"',
+  (says, then, now) => {
+    expect(findRoutes(then, now).map(({ rule, what }) => `${rule}: ${what}`)).toEqual([says]);
+    expect([...findRoutes(then, then), ...findRoutes(now, now)]).toEqual([]);
+  },
+);
+
 test('findRoutes reports nothing if a route goes, gets another logical id, or was open before', () => {
   const { Get, ...others } = before;
   expect(changes({ ...others })).toEqual([]);
   expect(changes({ ...others, Other: Get })).toEqual([]);
   expect(changes({ ...before, ...open }, open)).toEqual([]);
+  expect(changes({ ...before, Put: ifDev(open.Put) }, open)).toEqual([]);
+  expect(changes({ ...before, Api: api({ Target: none }) })).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { tableKey } from '../../../../test/kit/example.ts';
 import { kinds, templateOf } from '../../../../test/kit/stacks.ts';
 import { findLosses } from '../../../release/diff/loss.ts';
-import type { Resource, Template } from '../../../release/diff/template.ts';
+import { type Resource, type Template, withoutHashes } from '../../../release/diff/template.ts';
 
 /** The template of the stack for stage prod, which has a Cognito user pool. */
 const before = templateOf(kinds.prod).toJSON() as Template;
@@ -34,8 +34,9 @@ const edited = (type: string, from: string, to: string) => {
   return { ...before.Resources, [id]: JSON.parse(text.replaceAll(from, to)) as Resource };
 };
 
+const none = { Ref: 'AWS::NoValue' };
 const replaced = 'would be replaced by a new one';
-const expiry = '"TimeToLiveSpecification":{"AttributeName":"at","Enabled":true}';
+const expires = '"TimeToLiveSpecification":{"AttributeName":"at","Enabled":true}';
 
 test.each<[type: string, says: string, from: string, to: string]>([
   [table, replaced, `"AttributeName":"${tableKey.name}"`, '"AttributeName":"pk"'],
@@ -45,7 +46,7 @@ test.each<[type: string, says: string, from: string, to: string]>([
   [table, 'would lose its deletion protection in AWS::Region', 'ionEnabled":true', 'ionEnabled":false'],
   [table, 'would lose its point-in-time recovery in AWS::Region', 'eryEnabled":true', 'eryEnabled":false'],
   [table, 'would have a shorter point-in-time recovery in AWS::Region (7 instead of 35 days)', 'Days":35', 'Days":7'],
-  [table, 'would delete items after their time to live', '"Properties":{', `"Properties":{${expiry},`],
+  [table, 'would lose its items after their time to live', '"Properties":{', `"Properties":{${expires},`],
   [client, replaced, '"GenerateSecret":true', '"GenerateSecret":false'],
   [log, 'would have a shorter retention (30 instead of 90 days)', 'Days":90', 'Days":30'],
 ])('findLosses reports that a %s %s', (type, says, from, to) => {
@@ -76,6 +77,7 @@ test.each<[type: string, says: string, properties: object, changed?: object]>([
   [table, 'would lose its deletion protection in eu-west-1', replicas(true, true), replicas(true, false)],
   [table, 'would lose its replica in eu-west-1', replicas(true, true), replicas(true)],
   [log, 'would have a shorter retention (90 instead of all days)', {}, { RetentionInDays: 90 }],
+  [log, 'would have a shorter retention (90 instead of all days)', { RetentionInDays: none }, { RetentionInDays: 90 }],
 ])('findLosses reports that a %s, which this stack may get, %s', (Type, says, properties, changed) => {
   const DeletionPolicy = Type === log ? 'Retain' : 'Delete';
   const one = (Properties: object | undefined) =>
@@ -127,16 +129,27 @@ const onlyIf = (value: unknown, other: unknown) => ({ 'Fn::If': ['IsProd', value
 const isProd = (value: string): Sections => ({
   Conditions: { Named: { 'Fn::Equals': [{ Ref: 'Stage' }, value] }, IsProd: { 'Fn::Not': [{ Condition: 'Named' }] } },
 });
-const parameter = (Default: string): Sections => ({ Parameters: { Value: { Type: 'String', Default } } });
-const mapping = (days: number): Sections => ({ Mappings: { Days: { prod: { days } } } });
-const byMap = { RetentionInDays: { 'Fn::FindInMap': ['Days', 'prod', 'days'] } };
+const parameter = (Default: string, Description = ''): Sections => ({
+  Parameters: { Value: { Type: 'String', Default, Description } },
+});
+const mapping = (days: number, more: object = {}): Sections => ({ Mappings: { Days: { prod: { days }, ...more } } });
+const inMap = (map: unknown) => ({ RetentionInDays: { 'Fn::FindInMap': [map, 'prod', 'days'] } });
+const byMap = inMap('Days');
+const byRegion = inMap({ Ref: 'AWS::Region' });
 const keyOf = (AttributeType: unknown) => ({ AttributeDefinitions: [{ AttributeName: 'id', AttributeType }] });
 const recovery = (enabled: unknown, days: unknown) => ({
   PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: enabled, RecoveryPeriodInDays: days },
 });
 
+const nested = (TemplateURL: unknown, Type = 'AWS::CloudFormation::Stack'): Template => ({
+  Resources: { One: { Type, Properties: { TemplateURL } } },
+});
+/** The template of a nested stack, as CDK names it. */
+const assetOf = (hash: string) => ({ 'Fn::Sub': `https://s3.\${AWS::Region}.example/${hash.repeat(64)}.json` });
+
 const deleted = 'might be deleted, because only a deployment evaluates its Condition';
-const less = (name: string) => `might be protected less, because only a deployment evaluates its ${name}`;
+const less = (name: string) => `might lose its ${name}, because only a deployment evaluates it`;
+const [protection, expiry] = ['deletion protection', 'items after their time to live'];
 
 test.each<[says: string, then: Template, now: Template]>([
   [deleted, tableIn({}), tableIn({ Condition: 'IsProd' })],
@@ -144,26 +157,33 @@ test.each<[says: string, then: Template, now: Template]>([
   [deleted, tableIn({ Condition: 'IsProd' }, {}, isProd('prod')), tableIn({ Condition: 'IsProd' }, {}, isProd('live'))],
   [less('DeletionPolicy'), tableIn({}), tableIn({ DeletionPolicy: onlyIf('Retain', 'Delete') })],
   [less('DeletionPolicy'), tableIn({ DeletionPolicy: { Ref: 'Policy' } }), tableIn({ DeletionPolicy: 'Delete' })],
+  [less(protection), tableIn({}), tableIn({}, { DeletionProtectionEnabled: { Ref: 'Value' } }, parameter('true'))],
   [
-    less('DeletionProtectionEnabled'),
-    tableIn({}),
-    tableIn({}, { DeletionProtectionEnabled: { Ref: 'Value' } }, parameter('true')),
-  ],
-  [
-    less('DeletionProtectionEnabled'),
+    less(protection),
     tableIn({}, { DeletionProtectionEnabled: { Ref: 'Value' } }, parameter('true')),
     tableIn({}, { DeletionProtectionEnabled: { Ref: 'Value' } }, parameter('false')),
   ],
   [
-    less('DeletionProtectionEnabled'),
+    less(protection),
     tableIn({}, { DeletionProtectionEnabled: onlyIf(true, false) }),
     tableIn({}, { DeletionProtectionEnabled: false }),
   ],
-  [less('DeletionProtectionEnabled'), tableIn({}), tableIn({}, { DeletionProtectionEnabled: '{{resolve:ssm:on}}' })],
-  [less('RetentionInDays'), tableIn({}, byMap, mapping(90)), tableIn({}, byMap, mapping(1))],
-  [less('Replicas'), tableIn({}, replicas(true)), tableIn({}, { Replicas: onlyIf([], []) })],
+  [less(protection), tableIn({}), tableIn({}, { DeletionProtectionEnabled: '{{resolve:ssm:on}}' })],
   [
-    less('TimeToLiveSpecification'),
+    'would have a shorter retention (1 instead of 90 days)',
+    tableIn({}, byMap, mapping(90)),
+    tableIn({}, byMap, mapping(1)),
+  ],
+  [less('retention'), tableIn({}, byRegion, mapping(90)), tableIn({}, byRegion, mapping(1))],
+  ['would lose its replica in eu-central-1', tableIn({}, replicas(true)), tableIn({}, { Replicas: onlyIf([], []) })],
+  [
+    'would lose its replica in {"Fn::If":["IsProd",{},{}]}',
+    tableIn({}, { Replicas: [onlyIf({}, {})] }),
+    tableIn({}, { Replicas: [] }),
+  ],
+  [less('point-in-time recovery'), tableIn({}, { PointInTimeRecoverySpecification: onlyIf({}, none) }), tableIn({})],
+  [
+    less(expiry),
     tableIn({}),
     tableIn({}, { TimeToLiveSpecification: { AttributeName: 'at', Enabled: onlyIf(true, false) } }),
   ],
@@ -178,11 +198,7 @@ test.each<[says: string, then: Template, now: Template]>([
     tableIn({}, recovery('true', '35')),
     tableIn({}, recovery('true', '7')),
   ],
-  [
-    'would delete items after their time to live',
-    tableIn({}),
-    tableIn({}, { TimeToLiveSpecification: { Enabled: 'true' } }),
-  ],
+  [`would lose its ${expiry}`, tableIn({}), tableIn({}, { TimeToLiveSpecification: { Enabled: 'true' } })],
   ['might be replaced by a new one', tableIn({}), tableIn({}, keyOf(onlyIf('N', 'S')))],
   ['might be replaced by a new one', tableIn({}), tableIn({}, { AttributeDefinitions: onlyIf([], []) })],
   [
@@ -196,24 +212,80 @@ test.each<[says: string, then: Template, now: Template]>([
     tableIn({}, { TableName: { 'Fn::Sub': `\${Value}-table` } }, parameter('b')),
   ],
   ['would be deleted', tableIn({ Type: log, DeletionPolicy: onlyIf('Retain', 'Delete') }), { Resources: {} }],
+  ['would be deleted', nested('a'), { Resources: {} }],
+  [less('resources'), nested('a', 'Acme::Data::MODULE'), nested('b', 'Acme::Data::MODULE')],
+  [less('resources'), withoutHashes(nested(assetOf('a'))), withoutHashes(nested(assetOf('b')))],
 ])('findLosses reports what only a deployment evaluates, and texts: "%s"', (says, then, now) => {
   expect(lossesOf(then, now)).toEqual([`One (${then.Resources['One']?.Type}) ${says}.`]);
   expect(lossesOf(then, then)).toEqual([]);
   expect(lossesOf(now, now)).toEqual([]);
 });
 
-test('findLosses reports no loss if a table no longer depends on a condition, or a text stands for the same value', () => {
-  expect(lossesOf(tableIn({ Condition: 'IsProd' }), tableIn({}))).toEqual([]);
-  expect(lossesOf(tableIn({}), tableIn({}, { DeletionProtectionEnabled: 'true' }))).toEqual([]);
+/** A protected replica with tags and a key, which only a deployment knows. */
+const tagged = (...Tags: string[]) => ({
+  Replicas: [{ Region: 'eu-west-1', SSESpecification: { KMSMasterKeyId: { Ref: 'Key' } }, Tags }],
+});
+const byName = { TableName: { Ref: 'Value' } };
+
+test.each<[what: string, then: Template, now: Template]>([
+  ['a table no longer depends on a condition', tableIn({ Condition: 'IsProd' }), tableIn({})],
+  ['a text stands for the same value', tableIn({}), tableIn({}, { DeletionProtectionEnabled: 'true' })],
+  ['a property becomes no value', tableIn({}), tableIn({}, { TableName: none })],
+  ['logs are kept for ever', tableIn({}, { RetentionInDays: 90 }), tableIn({}, { RetentionInDays: none })],
+  ['backups keep the default days', tableIn({}, recovery(true, 35)), tableIn({}, recovery(true, none))],
+  ['a map stands for the same value', tableIn({}, { RetentionInDays: 90 }), tableIn({}, byMap, mapping(90))],
+  ['a map gets another entry', tableIn({}, byMap, mapping(90)), tableIn({}, byMap, mapping(90, { dev: { days: 1 } }))],
+  [
+    'a parameter is described in other words',
+    tableIn({}, byName, parameter('a')),
+    tableIn({}, byName, parameter('a', 'The name')),
+  ],
+  ['a nested stack is new', { Resources: {} }, nested('a')],
+  ['a replica, whose key only a deployment knows, gets a tag', tableIn({}, tagged()), tableIn({}, tagged('a'))],
+])('findLosses reports no loss if %s', (_, then, now) => {
+  expect(lossesOf(then, now)).toEqual([]);
 });
 
-test.each<[where: string, template: Template]>([
-  ['of the template', tableIn({}, {}, { Transform: 'Shrink' })],
-  ['in the properties of a resource', tableIn({}, { 'Fn::Transform': 'Shrink' })],
-])('findLosses reports a macro %s, which may change everything when the stack is deployed', (_, template) => {
-  const says = 'Macros (["Shrink"]) might change everything when the stack is deployed.';
-  expect(lossesOf(tableIn({}), template)).toEqual([says]);
-  expect(lossesOf(template, template)).toEqual([]);
+const include = (Location: unknown) => ({
+  'Fn::Transform': { Name: 'AWS::Include', Parameters: { Location } },
+});
+const value = { Ref: 'Value' };
+const made = (key: string, ...more: unknown[]): Template => ({
+  Resources: { ...tableIn({}).Resources, [key]: more as never },
+});
+
+test.each<[what: string, then: Template, now: Template]>([
+  ['Transform', tableIn({}), tableIn({}, {}, { Transform: 'Shrink' })],
+  ['Transform', tableIn({}, {}, { Transform: ['Protect'] }), tableIn({})],
+  ['Resources.One.Properties.Fn::Transform', tableIn({}), tableIn({}, include('s3://a'))],
+  ['Resources.One.Properties.Fn::Transform', tableIn({}, include('s3://protection')), tableIn({})],
+  [
+    'Resources.One.Properties.Fn::Transform',
+    tableIn({}, include(value), parameter('a')),
+    tableIn({}, include(value), parameter('b')),
+  ],
+  ['Mappings.Fn::Transform', tableIn({}), { ...tableIn({}), Mappings: include('s3://a') }],
+  [
+    'Resources.Fn::ForEach::Tables',
+    made('Fn::ForEach::Tables', 'N', ['a', 'b'], {}),
+    made('Fn::ForEach::Tables', 'N', ['a'], {}),
+  ],
+])('findLosses reports a change of %s, which may change everything when the stack is deployed', (what, then, now) => {
+  expect(lossesOf(then, now)).toEqual([`${what} might change everything, because only a deployment evaluates it.`]);
+  expect(lossesOf(then, then)).toEqual([]);
+  expect(lossesOf(now, now)).toEqual([]);
+});
+
+test('findLosses reports no macro of an output, which changes no resource', () => {
+  expect(lossesOf(tableIn({}), { ...tableIn({}), Outputs: include('s3://a') })).toEqual([]);
+});
+
+test('findLosses reports that a stack moves to another region, unless it is new', () => {
+  const then = { template: before, isProtected: true, environment: 'aws://1/eu' };
+  expect(findLosses(then, { ...then, environment: 'aws://1/us' }).map(({ what }) => what)).toEqual([
+    'The stack would stay behind in aws://1/eu, because the app has it in aws://1/us.',
+  ]);
+  expect(findLosses({ template: { Resources: {} }, isProtected: false }, then)).toEqual([]);
 });
 
 test('findLosses reads conditions that refer to each other in a circle', () => {
