@@ -140,7 +140,7 @@ const macrosOf = (template: Template) => new Map(macrosIn({ ...template, Outputs
 
 /** Lists where a value has macros and loops, with the text of each. */
 const macrosIn = (value: unknown, at = ''): [at: string, text: string][] => {
-  if (/^Transform$|(^|\.)Fn::(Transform|ForEach)/.test(at)) return [[at, JSON.stringify(value)]];
+  if (/^Transform$|Fn::(Transform|ForEach)/.test(at)) return [[at, JSON.stringify(value)]];
   if (!(value instanceof Object)) return [];
   return Object.entries(value).flatMap(([key, inner]) => macrosIn(inner, at === '' ? key : `${at}.${key}`));
 };

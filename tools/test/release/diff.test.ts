@@ -34,6 +34,15 @@ test('npm run diff exits with code 0 if nothing has changed', async () => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });
 
+test('npm run diff fails if the stack moves to another region, even if its template stays the same', async () => {
+  await project.write({ 'infra/app.ts': app.replace('aws://1/eu', 'aws://1/us') });
+  const { code, stdout } = await run('HEAD');
+  expect(stdout).toMatch(
+    /\nFORBIDDEN: loss .*\n- The stack would stay behind in aws:\/\/1\/eu, .* in aws:\/\/1\/us\.\n$/,
+  );
+  expect(code).toBe(1);
+});
+
 test('if the deployed commit refuses a setting, npm run diff names --deployed, and leaves no temporary file behind', async () => {
   const { code, stderr } = await run('--deployed', 'stage=test', 'HEAD');
   expect(stderr).toMatch(

@@ -175,6 +175,8 @@ test.each<[says: string, then: Template, now: Template]>([
     tableIn({}, byMap, mapping(1)),
   ],
   [less('retention'), tableIn({}, byRegion, mapping(90)), tableIn({}, byRegion, mapping(1))],
+  [less('retention'), tableIn({}, byRegion, mapping(90)), tableIn({}, { RetentionInDays: 90 })],
+  [less('point-in-time recovery'), tableIn({}, recovery(true, { Ref: 'Value' })), tableIn({}, recovery(true, 7))],
   ['would lose its replica in eu-central-1', tableIn({}, replicas(true)), tableIn({}, { Replicas: onlyIf([], []) })],
   [
     'would lose its replica in {"Fn::If":["IsProd",{},{}]}',
@@ -232,6 +234,7 @@ test.each<[what: string, then: Template, now: Template]>([
   ['a text stands for the same value', tableIn({}), tableIn({}, { DeletionProtectionEnabled: 'true' })],
   ['a property becomes no value', tableIn({}), tableIn({}, { TableName: none })],
   ['logs are kept for ever', tableIn({}, { RetentionInDays: 90 }), tableIn({}, { RetentionInDays: none })],
+  ['backups get the most days', tableIn({}, recovery(true, { Ref: 'Value' })), tableIn({}, recovery(true, 35))],
   ['backups keep the default days', tableIn({}, recovery(true, 35)), tableIn({}, recovery(true, none))],
   ['a map stands for the same value', tableIn({}, { RetentionInDays: 90 }), tableIn({}, byMap, mapping(90))],
   ['a map gets another entry', tableIn({}, byMap, mapping(90)), tableIn({}, byMap, mapping(90, { dev: { days: 1 } }))],
