@@ -147,7 +147,7 @@ const expanded = (found: unknown, id: string, { Type, Properties = {} }: Resourc
 const isUnreadable = (found: unknown): boolean => {
   if (!(found instanceof Object)) return true;
   if ('Effect' in found) return found.Effect !== 'Allow' && found.Effect !== 'Deny';
-  return Object.keys(found).some((key) => /^(Fn::\w+|Ref)$/.test(key));
+  return Object.keys(found).some((key) => /^(Fn::\w+|Ref|Parameter)$/.test(key));
 };
 
 /** Lists the values of a statement's `Action` or, for `NotAction`, describes them as `all but …`. */

@@ -198,6 +198,16 @@ test('findPermissions reports a statement that depends on a condition whose defi
   expect(findPermissions(template('prod'), template('live'))).toHaveLength(2);
 });
 
+test.each<[what: string, resources: Resources]>([
+  ['policy', documentOf({ Ref: 'Value' })],
+  ['list of statements', documentOf({ Statement: { Ref: 'Value' } })],
+  ['statement', policy(read, { Ref: 'Value' })],
+])('findPermissions reports a %s that is a parameter whose default changes', (_, Resources) => {
+  const template = (Default: string): Template => ({ Parameters: { Value: { Type: 'String', Default } }, Resources });
+  expect(findPermissions(template('a'), template('a'))).toEqual([]);
+  expect(findPermissions(template('a'), template('b'))).toHaveLength(2);
+});
+
 const conditional = trust({ Service: 'lambda.amazonaws.com' }, onlyOwn);
 const unreadable = { AssumeRolePolicyDocument: { Ref: 'Trust' } };
 
