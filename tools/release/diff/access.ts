@@ -69,7 +69,7 @@ const permissionsOf = (template: Template): Permission[] => {
           const isTrust = each.who === lambda && each.resource === role;
           return isTrust ? [ifDeployed(template, id, { ...each, resource: `the role of ${who}` })] : [];
         })
-      : [{ ...unread('Allow', who), action: `do what ${role} may` }],
+      : [ifDeployed(template, id, { ...unread('Allow', who), action: `do what ${role} may` })],
   );
   return [...own, ...byRole];
 };

@@ -187,6 +187,8 @@ test('findPermissions takes a role or a group for less if who has it depends on 
   const own = first('Own', [get], boundary);
   expect(whats(ifProd(own, 'First'), own)).toEqual([hasRole('the role of First'), mayGet('First')]);
   expect(whats(own, ifProd(ifProd(own, 'First'), 'Own'))).toEqual([]);
+  const foreign = one('AWS::Lambda::Function', { Role: 'arn:Admin' });
+  expect(whats(ifProd(foreign), foreign)).toEqual([mayAll('One', 'arn:Admin may')]);
 });
 
 test('findPermissions reports a statement that depends on a condition whose definition changes', () => {
