@@ -237,8 +237,9 @@ const entrancesOf = (template: Template): Entrance[] => {
     return entrance(`${textOf(RouteKey)} of ${textOf(ApiId)}`, AuthorizationType, Condition, checks);
   });
   const urls = ofType(template, /^AWS::Lambda::Url$/).map(([, { Condition, Properties = {} }]) => {
-    const { TargetFunctionArn, AuthType = 'NONE' } = Properties;
-    return entrance(`The URL of ${textOf(TargetFunctionArn)}`, AuthType, Condition);
+    const { TargetFunctionArn, Qualifier, AuthType = 'NONE' } = Properties;
+    const target = [TargetFunctionArn, ...(Qualifier === undefined ? [] : [Qualifier])].map(textOf).join(':');
+    return entrance(`The URL of ${target}`, AuthType, Condition);
   });
   const apis = ofType(template, /^AWS::ApiGatewayV2::Api$/).flatMap(([id, { Condition, Properties = {} }]) => {
     const { Target, RouteKey, DisableExecuteApiEndpoint: isOff = false } = Properties;

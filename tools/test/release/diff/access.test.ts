@@ -264,9 +264,9 @@ const api = (properties: object): Resource => ({
   Type: 'AWS::ApiGatewayV2::Api',
   Properties: { DisableExecuteApiEndpoint: true, ...properties },
 });
-const url = (AuthType: unknown): Resource => ({
+const url = (AuthType: unknown, more: object = {}): Resource => ({
   Type: 'AWS::Lambda::Url',
-  Properties: { AuthType, TargetFunctionArn: { 'Fn::GetAtt': ['Function', 'Arn'] } },
+  Properties: { AuthType, TargetFunctionArn: { 'Fn::GetAtt': ['Function', 'Arn'] }, ...more },
 });
 
 const before = { Api: api({}), Authorizer: authorizer(0), Get: route('GET /things', guarded) };
@@ -336,6 +336,11 @@ test.each<[says: string, then: Template, now: Template]>([
     isOpen(get1),
     byDefault({ Get: route('GET /things', { AuthorizationType: byValue }) }, 'CUSTOM'),
     byDefault({ Get: route('GET /things', { AuthorizationType: byValue }) }, 'NONE'),
+  ],
+  [
+    'route: The URL of Function.Arn:live would be new.',
+    { Resources: { Url: url('AWS_IAM') } },
+    { Resources: { Url: url('AWS_IAM'), Live: url('AWS_IAM', { Qualifier: 'live' }) } },
   ],
   [isOpen(url1), byDefault({ Url: url(byValue) }, 'AWS_IAM'), byDefault({ Url: url(byValue) }, 'NONE')],
   [isOpen(url1), { Resources: { Url: ifDev(url('NONE')) } }, { Resources: { Url: url('NONE') } }],
