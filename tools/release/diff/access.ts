@@ -230,9 +230,8 @@ export const findRoutes = (before: Template, after: Template): Finding[] => {
 const entrancesOf = (template: Template): Entrance[] => {
   const routes = ofType(template, /^AWS::ApiGatewayV2::Route$/).map(([, { Condition, Properties = {} }]) => {
     const { ApiId, RouteKey, AuthorizationType = 'NONE', AuthorizerId, AuthorizationScopes } = Properties;
-    const named = new Set(JSON.stringify([AuthorizerId]).match(/\w+/g));
-    const authorizers = ofType(template, /^AWS::ApiGatewayV2::Authorizer$/).filter(([id]) => named.has(id));
-    const guards = authorizers.map(([, each]) => [each.Properties, each.Condition]);
+    const authorizers = namedIn(AuthorizerId, template, /^AWS::ApiGatewayV2::Authorizer$/);
+    const guards = authorizers.map((each) => [each.Properties, each.Condition, rulesOf(each, template)]);
     const checks = [AuthorizerId, AuthorizationScopes, guards];
     return entrance(`${textOf(RouteKey)} of ${textOf(ApiId)}`, AuthorizationType, Condition, checks);
   });
@@ -242,13 +241,30 @@ const entrancesOf = (template: Template): Entrance[] => {
     return entrance(`The URL of ${target}`, AuthType, Condition);
   });
   const apis = ofType(template, /^AWS::ApiGatewayV2::Api$/).flatMap(([id, { Condition, Properties = {} }]) => {
-    const { Target, RouteKey, DisableExecuteApiEndpoint: isOff = false } = Properties;
-    // If an API has one of these properties, API Gateway makes a route that is open to everyone.
-    const isQuick = Target !== undefined || RouteKey !== undefined;
+    const { Target, RouteKey, Body, BodyS3Location, DisableExecuteApiEndpoint: isOff = false } = Properties;
+    // If an API has one of these properties, API Gateway makes routes that can be open to everyone.
+    const isQuick = [Target, RouteKey, Body, BodyS3Location].some((each) => each !== undefined);
     const type = entryOf(Target, 'Fn::If') ? Target : 'NONE';
     const quick = entrance(`${textOf(RouteKey) || '$default'} of ${id}`, type, Condition);
     const address = entrance(`The execute-api address of ${id}`, isLate(isOff) ? isOff : 'NONE', Condition);
     return [...(isQuick ? [quick] : []), ...(String(isOff) === 'true' ? [] : [{ ...address, rule: 'route' as const }])];
   });
   return [...apis, ...routes, ...urls];
+};
+
+/** Lists the resources of a type whose ids a value names, as `Ref` or in a text. */
+const namedIn = (value: unknown, template: Template, type: RegExp): Resource[] => {
+  const named = new Set(JSON.stringify([value]).match(/\w+/g));
+  return ofType(template, type).flatMap(([id, each]) => (named.has(id) ? [each] : []));
+};
+
+/** Lists the environments of an authorizer's functions, because they decide which tokens are accepted. */
+const rulesOf = ({ Properties = {} }: Resource, template: Template): unknown[] => {
+  const uri = Properties['AuthorizerUri'];
+  const aliases = namedIn(uri, template, /^AWS::Lambda::Alias$/).map((each) => each.Properties?.['FunctionName']);
+  return namedIn([uri, aliases], template, /^AWS::Lambda::Function$/).map((each) => {
+    const { Variables = {} } = (each.Properties?.['Environment'] ?? {}) as { Variables?: object };
+    // Another bundle is a change of code, which a review sees.
+    return { ...Variables, BUNDLE_SHA256: undefined };
+  });
 };

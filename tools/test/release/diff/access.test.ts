@@ -260,6 +260,15 @@ const authorizer = (AuthorizerResultTtlInSeconds: number): Resource => ({
   Type: 'AWS::ApiGatewayV2::Authorizer',
   Properties: { AuthorizerResultTtlInSeconds },
 });
+/** An authorizer whose function, behind an alias, has these variables. */
+const authorizedBy = (Variables: object): Template['Resources'] => ({
+  Authorizer: {
+    Type: 'AWS::ApiGatewayV2::Authorizer',
+    Properties: { AuthorizerUri: { 'Fn::Join': ['', ['arn:', { Ref: 'Live' }, '/invocations']] } },
+  },
+  Live: { Type: 'AWS::Lambda::Alias', Properties: { FunctionName: { Ref: 'Check' }, Name: 'live' } },
+  Check: { Type: 'AWS::Lambda::Function', Properties: { Environment: { Variables } } },
+});
 const api = (properties: object): Resource => ({
   Type: 'AWS::ApiGatewayV2::Api',
   Properties: { DisableExecuteApiEndpoint: true, ...properties },
@@ -287,6 +296,8 @@ test.each<[says: string, after: Template['Resources']]>([
   ['route: The URL of Function.Arn would be new.', { Url: url('AWS_IAM') }],
   ['open-route: The URL of Function.Arn would be open to everyone.', { Url: url('NONE') }],
   ['open-route: $default of Api would be open to everyone.', { Api: api({ Target: 'arn:function' }) }],
+  ['open-route: $default of Api would be open to everyone.', { Api: api({ Body: { paths: {} } }) }],
+  ['open-route: $default of Api would be open to everyone.', { Api: api({ BodyS3Location: { Key: 'api.json' } }) }],
   ['route: The execute-api address of Api would be new.', { Api: api({ DisableExecuteApiEndpoint: false }) }],
   ['route: The execute-api address of Api would be new.', { Api: api({ DisableExecuteApiEndpoint: 'false' }) }],
   ['route: The execute-api address of Api would be new.', { Api: api({ DisableExecuteApiEndpoint: { Ref: 'Off' } }) }],
@@ -301,6 +312,15 @@ test.each<[says: string, after: Template['Resources']]>([
   ],
 ])('findRoutes reports "%s"', (says, after) => {
   expect(changes({ ...before, ...after })).toEqual([says]);
+});
+
+test.each<[name: string, now: object, says: string[]]>([
+  ['ISSUER', { ISSUER: 'https://other' }, ['route: GET /things of Api would be guarded in another way.']],
+  ['CLIENT_IDS', { CLIENT_IDS: 'any' }, ['route: GET /things of Api would be guarded in another way.']],
+  ['BUNDLE_SHA256', { BUNDLE_SHA256: 'b' }, []],
+])("findRoutes compares the authorizer's %s", (_, now, says) => {
+  const then = { ISSUER: 'https://issuer', CLIENT_IDS: 'client', BUNDLE_SHA256: 'a' };
+  expect(changes({ ...before, ...authorizedBy({ ...then, ...now }) }, authorizedBy(then))).toEqual(says);
 });
 
 const isOpen = (name: string) => `open-route: ${name} would be open to everyone.`;
