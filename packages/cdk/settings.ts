@@ -214,7 +214,8 @@ export const maxWriteUnits = ({ rateLimit, burstLimit }: Settings['throttle']): 
 /** An `audience` of `none` turns the check of `aud` off, `clientIds` of `any` that of the client. */
 const issuerOf = ({ issuer, audience, jwksUri, clientIds, scopeClaim = 'scope' }: Context) => {
   if (issuer === undefined || audience === undefined) {
-    if (clientIds === 'any') throw refused('clientIds', clientIds, 'must be ids of clients, or set with issuer');
+    if (clientIds === 'any')
+      throw refused('clientIds', clientIds, 'must be ids of clients; only with the setting issuer may it be any');
     return undefined;
   }
   // Without both checks, the issuer's tokens for its other APIs would be accepted (RFC 8725 section 3.9).
