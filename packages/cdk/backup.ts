@@ -16,17 +16,14 @@ import { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Schedule } from 'aws-cdk-lib/aws-events';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { acknowledge } from './acknowledge.ts';
+import { recipeSettings } from './recipe-settings.ts';
 
 /** Each copy is a full one: what the copies cost grows with this time. */
 const keepCopies = Duration.days(14);
 
 // Deploy with an administrator's credentials: infra/deployment-policy.json has no permissions for AWS Backup.
 const app = new App({ defaultStackSynthesizer: new CliCredentialsStackSynthesizer() as IReusableStackSynthesizer });
-const setting = (key: string): string => {
-  const value: unknown = app.node.tryGetContext(key);
-  if (typeof value !== 'string' || value === '') throw new Error(`The recipe needs -c ${key}=…`);
-  return value;
-};
+const setting = recipeSettings(app);
 
 const [service, region, copyRegion] = [setting('service'), setting('region'), setting('copyRegion')];
 // A fixed name, because the plan's stack cannot refer to a resource of another region.

@@ -17,6 +17,7 @@ import { HttpOrigin } from 'aws-cdk-lib/aws-cloudfront-origins';
 import { CfnWebACL } from 'aws-cdk-lib/aws-wafv2';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { acknowledge } from './acknowledge.ts';
+import { recipeSettings } from './recipe-settings.ts';
 
 /**
  * Two limits in requests per minute: one for each token, and one for each IP address. Choose them so that all expected
@@ -25,11 +26,7 @@ import { acknowledge } from './acknowledge.ts';
 const limits = { PerToken: 6_000, PerAddress: 12_000 };
 
 const app = new App();
-const setting = (key: string): string => {
-  const value: unknown = app.node.tryGetContext(key);
-  if (typeof value !== 'string' || value === '') throw new Error(`The recipe needs -c ${key}=…`);
-  return value;
-};
+const setting = recipeSettings(app);
 
 // AWS accepts a web ACL for CloudFront only in this region.
 const stack = new Stack(app, `${setting('service')}-Edge`, { env: { region: 'us-east-1' } });
