@@ -7,6 +7,9 @@ import { authorizerEvent, forgedToken, operationEvent, type Route } from './even
 
 type AnyOperation = { response: unknown; errorCode: number };
 
+/** What the contract says of each operation, by its id. */
+export type AnyOperations<Operations> = { [Id in keyof Operations]: AnyOperation };
+
 /** A request, and its expected response: a status and a body, or an error number such as 40901. */
 export type Check<Operation extends AnyOperation = AnyOperation> = {
   pathParameters?: Record<string, string>;
@@ -18,7 +21,7 @@ export type Check<Operation extends AnyOperation = AnyOperation> = {
 } & ({ status: number; response: Operation['response'] } | { error: Operation['errorCode'] });
 
 /** For each operation of the contract, its checks by name, in the order in which they run. */
-export type Checks<Operations extends { [Id in keyof Operations]: AnyOperation } = Record<string, AnyOperation>> = {
+export type Checks<Operations extends AnyOperations<Operations> = Record<string, AnyOperation>> = {
   readonly [Id in keyof Operations]: Readonly<Record<string, Check<Operations[Id]>>>;
 };
 
@@ -69,14 +72,8 @@ export const runChecks = async (run: Run): Promise<boolean> => {
   const listed = Object.entries(checks).map(
     ([of, named]) => [of, Object.entries(named) as [Named, ...Named[]]] as const,
   );
-  await settle(
-    listed.map(
-      ([of, [[, first]]]) =>
-        () =>
-          send(of, first),
-    ),
-    deadline,
-  );
+  const firsts = listed.map(([of, [[, first]]]) => ({ of, first }));
+  await settle(firsts, ({ of, first }) => send(of, first), deadline);
   for (const [of, named] of listed) {
     for (const [name, check] of named)
       await judge(of, name, send(of, check), (answer) => problemOfResponse(answer, check));
@@ -94,11 +91,15 @@ type Named = [name: string, check: Check];
  * Repeats each request while the answer is 500, for up to a minute in all: new versions have new roles, and DynamoDB may
  * not know their permissions yet.
  */
-const settle = async (requests: (() => Promise<Answer>)[], signal: AbortSignal): Promise<void> => {
+const settle = async <Request>(
+  requests: Request[],
+  send: (request: Request) => Promise<Answer>,
+  signal: AbortSignal,
+): Promise<void> => {
   const maxPauses = 29;
   let pauses = 0;
-  for (const send of requests) {
-    while ((await send().then(({ result }) => result['statusCode'], String)) === 500 && pauses < maxPauses) {
+  for (const request of requests) {
+    while ((await send(request).then(({ result }) => result['statusCode'], String)) === 500 && pauses < maxPauses) {
       pauses++;
       await setTimeout(2_000, undefined, { signal });
     }

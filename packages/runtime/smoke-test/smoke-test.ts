@@ -3,7 +3,7 @@ import { fromEnvironment } from '../environment.ts';
 import { CreatedItems } from './created-items.ts';
 import { type HookEvent, invoker, report } from './deployment.ts';
 import type { Route } from './events.ts';
-import { type Checks, runChecks } from './run-checks.ts';
+import { type AnyOperations, type Checks, runChecks } from './run-checks.ts';
 
 /** The checks end this many milliseconds before the function's time-out: 9 s for the report, and 4 s for the deletion. */
 const reservedTime = 14_000;
@@ -12,7 +12,7 @@ const reservedTime = 14_000;
  * `operations` is that of functions/generated/contract.ts. `newChecks` makes checks whose items no other run adds, and
  * `key` names the partition key of the table to which they add items.
  */
-type SmokeTest<Operations extends { [Id in keyof Operations]: { response: unknown; errorCode: number } }> = {
+type SmokeTest<Operations extends AnyOperations<Operations>> = {
   operations: { readonly [Id in keyof Operations]: Route };
   key: string;
   newChecks: () => Checks<Operations>;
@@ -25,11 +25,7 @@ type SmokeTest<Operations extends { [Id in keyof Operations]: { response: unknow
  * @example export const handler = smokeTest<Operations>({ operations, key: 'id', newChecks });
  */
 export const smokeTest =
-  <Operations extends { [Id in keyof Operations]: { response: unknown; errorCode: number } }>({
-    operations,
-    key,
-    newChecks,
-  }: SmokeTest<Operations>) =>
+  <Operations extends AnyOperations<Operations>>({ operations, key, newChecks }: SmokeTest<Operations>) =>
   async (event: HookEvent, context: Context): Promise<void> => {
     let isGood = false;
     let created: CreatedItems | undefined;
