@@ -49,13 +49,13 @@ const isItemTooLarge = (error: unknown): boolean =>
  */
 export const addUnlessOther = (key: string, item: Item): Omit<UpdateItemCommandInput, 'TableName'> => {
   const { [key]: keyValue, ...content } = item;
-  const { isSame, assignments, names, values } = attributeExpressions(content);
+  const { isFreeOrSame, assignments, names, values } = attributeExpressions(key, content);
   return {
     Key: keyValue && { [key]: keyValue },
     // DynamoDB refuses an empty SET.
     ...(assignments && { UpdateExpression: `SET ${assignments}`, ExpressionAttributeValues: values }),
-    ConditionExpression: `attribute_not_exists(#key) OR (${isSame})`,
-    ExpressionAttributeNames: { '#key': key, ...names },
+    ConditionExpression: isFreeOrSame,
+    ExpressionAttributeNames: names,
     // The old attributes show whether the item was already stored. Returning them consumes no read capacity.
     ReturnValues: 'ALL_OLD',
   };

@@ -43,12 +43,12 @@ export class CreatedItems {
   }
 
   #deletionOf(item: Item): DeleteItemCommand {
-    const { isSame, names, values } = attributeExpressions(item);
+    const { isFreeOrSame, names, values } = attributeExpressions(this.#key, item);
     return new DeleteItemCommand({
       TableName: this.#table,
       Key: { [this.#key]: item[this.#key] as AttributeValue },
-      ConditionExpression: `attribute_not_exists(#key) OR (${isSame})`,
-      ExpressionAttributeNames: { '#key': this.#key, ...names },
+      ConditionExpression: isFreeOrSame,
+      ExpressionAttributeNames: names,
       ExpressionAttributeValues: values,
       ReturnValues: 'ALL_OLD',
     });
