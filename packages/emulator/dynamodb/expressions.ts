@@ -85,7 +85,7 @@ const appending = (action: Action, rank: number): Action => {
   return isIndex(last) ? { ...action, path: action.path.with(-1, Math.min(last, 409_600 + rank)) } : action;
 };
 
-/** Copies the value of a SET when dynalite has read it: it may be a part of the item that another action changes. */
+/** dynalite assigns to `val` what it has read. Keeps a copy, because another action may change that part of the item. */
 const withOwnValue = (action: Action): Action => {
   let { val } = action;
   return {

@@ -110,11 +110,10 @@ const weakened = (then: Resource, now: Resource): string[] => {
 
 /** Finds resources that a deployment would replace, delete, leave behind or protect less. */
 export const findLosses = (before: StackTemplate, after: StackTemplate): Finding[] => {
-  const [then, now] = [withDefinitions(before.template), withDefinitions(after.template)];
-  const [{ Resources: old }, { Resources: own }] = [then, now];
-  const { changes } = fullDiff({ Resources: old }, { Resources: own }).resources;
-  const ofResources = Object.entries(old).flatMap(([id, then]) => {
-    const now = own[id];
+  const [old, own] = [withDefinitions(before.template), withDefinitions(after.template)];
+  const { changes } = fullDiff({ Resources: old.Resources }, { Resources: own.Resources }).resources;
+  const ofResources = Object.entries(old.Resources).flatMap(([id, then]) => {
+    const now = own.Resources[id];
     const change = changes[id];
     if (!isKept(then) || !change) return [];
     const loss = losses[change.changeImpact] ?? (now && losses[impactOnKey(then, now)]);
@@ -123,7 +122,7 @@ export const findLosses = (before: StackTemplate, after: StackTemplate): Finding
     const might = isConditional ? ['might be deleted, because only a deployment evaluates its Condition'] : [];
     return [...might, ...(whats ?? [])].map((what) => `${id} (${then.Type}) ${what}.`);
   });
-  const [macros, others] = [macrosOf(then), macrosOf(now)];
+  const [macros, others] = [macrosOf(old), macrosOf(own)];
   const [from, to] = [before.environment, after.environment];
   const changed = [...new Map([...macros, ...others]).keys()].filter((at) => macros.get(at) !== others.get(at));
   const stack = [
