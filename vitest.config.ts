@@ -27,7 +27,7 @@ export const options = {
  */
 const alone = '*.lambda|added-parts|endurance|store';
 
-const folders = ['test', 'tools/test', 'packages/*/test'];
+const folders = ['test', 'client/test', 'tools/test', 'packages/*/test'];
 
 /**
  * The suffix of a file says which tests it contains: .test (unit), .fuzz (property), .fault, .trial or .e2e

@@ -9,8 +9,7 @@ import { globSync } from 'node:fs';
 
 /** These know neither the contract nor the stack, or make both themselves. */
 const unaffected = [
-  'packages/{contract,emulator}/**',
-  'packages/client/test/sending.test.ts',
+  'packages/{client,contract,emulator}/**',
   'test/functions/auth/**',
   'test/functions/http/!(error-response|valid-event).test.ts',
   'tools/test/cli/{npm-command,stack-trace}.test.ts',
@@ -30,7 +29,6 @@ const leftOut = {
   guide: [
     ...unaffected,
     '**/*.{e2e,trial}.ts',
-    'packages/client/test/call.test.ts',
     'test/{editors,package-lock,pasted-commands,workflows}.test.ts',
     'test/functions/{create-plant,outside-check}.lambda.test.ts',
     'test/functions/plants/**',

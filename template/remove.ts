@@ -16,7 +16,7 @@ const firstVersion = '0.1.0';
 /** Sets the versions that `npm version` changes, in a manifest or in package-lock.json. */
 const withFirstVersion = (source: string): string => {
   const manifest = JSON.parse(source);
-  const { '': root, 'packages/client': client } = manifest.packages ?? {};
+  const { '': root, client } = manifest.packages ?? {};
   for (const each of [manifest, root, client]) if (each?.version !== undefined) each.version = firstVersion;
   return `${JSON.stringify(manifest, null, 2)}\n`;
 };
@@ -28,7 +28,7 @@ const withoutMarked = (source: string): string =>
 const edits: [file: string, edit: (source: string) => string][] = [
   ['package.json', (source) => withFirstVersion(withoutScripts(source))],
   ['package-lock.json', withFirstVersion],
-  ['packages/client/package.json', withFirstVersion],
+  ['client/package.json', withFirstVersion],
   ['schemas/openapi.yaml', (source) => source.replace(/(?<=^ {2}version: ).*$/m, firstVersion)],
   ['CHANGELOG.md', (source) => source.replace(/(?<=^## Unreleased\n).*/ms, '')],
   ['.ci/run', (source) => source.replace(/^.*\btemplate\/run\b.*\n/m, '')],

@@ -62,6 +62,11 @@ const rules: Rule[] = [
     ],
   },
   {
+    of: /^client\/[^/]+$/,
+    rule: "the service's client is the contract in the hands of the platform's client",
+    may: [generated, /^@lambda-service\/client$/],
+  },
+  {
     of: /^infra\//,
     rule: 'infra/ knows generated/ and the CDK; it names a function by the path of its entry',
     may: [/^infra\//, generated, /^@lambda-service\/cdk(\/|$)/, /^aws-cdk-lib(\/|$)/, /^(constructs|cdk-nag)$/],
@@ -85,7 +90,7 @@ const rules: Rule[] = [
     may: [/^@aws-sdk\/credential-provider-env$/],
   },
   packageRule('contract'),
-  packageRule('client', generated),
+  packageRule('client'),
   // The emulator loads the functions' handlers with `import()` of a computed path.
   packageRule('emulator', /^aws-lambda$/, /^a computed path$/),
   {
@@ -95,14 +100,14 @@ const rules: Rule[] = [
   },
   {
     of: /^tools\/(cli|release)\//,
-    rule: 'tools/ knows infra/, packages, generated/ and the source of the client; it reaches functions/ only through the bundles',
-    may: [/^tools\/(?!test\/)/, /^infra\//, /^packages\/client\/(?!test\/)/, generated, anyPackage, node],
+    rule: 'tools/ knows infra/, packages and generated/; it reaches functions/ only through the bundles',
+    may: [/^tools\/(?!test\/)/, /^infra\//, generated, anyPackage, node],
   },
 ];
 
-const files = ['functions', 'infra', 'packages', 'tools']
+const files = ['client', 'functions', 'infra', 'packages', 'tools']
   .flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: root, exclude: ['**/node_modules', '**/dist'] }))
-  .filter((file) => !/^functions\/generated\/|^(packages\/[\w-]+|tools)\/test\/|\.d\.ts$/.test(file));
+  .filter((file) => !/^functions\/generated\/|^(client|packages\/[\w-]+|tools)\/test\/|\.d\.ts$/.test(file));
 
 const parse = (file: string) => {
   const source = readFileSync(path.join(root, file), 'utf8');
@@ -155,13 +160,12 @@ describe('the rules on which file may import which', () => {
     }
   });
 
-  test("let a package's tests import only that package, and the client's also generated/", () => {
+  test("let a package's tests import only that package", () => {
     const outside = readdirSync(path.join(root, 'packages')).flatMap((name) =>
       globSync(`packages/${name}/test/**/*.ts`, { cwd: root }).flatMap((file) =>
         importsOf(file)
           .filter((target) => !target.startsWith(`packages/${name}/`) && existsSync(path.join(root, target)))
           .filter((target) => target !== 'vitest.config.ts')
-          .filter((target) => name !== 'client' || !generated.test(target))
           .map((target) => `${file} must not import ${target}`),
       ),
     );
@@ -178,7 +182,10 @@ describe('the test folders', () => {
   const run = listed.map(({ file, projectName }) => ({ file: path.relative(root, file), projectName }));
 
   test('contain only tests, except in kit/', () => {
-    const others = globSync(['test/**/*.ts', 'tools/test/**/*.ts', 'packages/*/test/**/*.ts'], { cwd: root }).filter(
+    const others = globSync(
+      ['client', 'packages/*', 'tools', '.'].map((folder) => `${folder}/test/**/*.ts`),
+      { cwd: root },
+    ).filter(
       (file) => !run.some((each) => each.file === file) && !/\/kit\/|\.(browser|runtimes|journey)\.ts$/.test(file),
     );
     const message = 'Move these to a folder kit/, or name them as `include` in vitest.config.ts says';

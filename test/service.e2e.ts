@@ -1,6 +1,6 @@
 /** Tests the contract over HTTP, against a local service or a deployment, whose table keeps the plants. */
 import { describe, expect, test } from 'vitest';
-import { createPlantStoreClient, type NewPlant } from '../packages/client/plant-store-client.ts';
+import { createPlantStoreClient, type NewPlant } from '../client/plant-store-client.ts';
 import { bodyOf, itemOf, newId, newPlant, otherContent, responseTo } from './kit/example.ts';
 import { dynamoDbError } from './kit/faulty-store.ts';
 import { isDeployed, isToSendAgain, reachService } from './kit/reached-service.ts';

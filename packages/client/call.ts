@@ -61,7 +61,22 @@ export type ClientOptions = {
  */
 export type Options = ClientOptions & { signal?: AbortSignal };
 
-/** The outcome of an operation. `Result` in plant-store-client.ts describes it. */
+/**
+ * The outcome of an operation. Failures are values, not exceptions, because every caller has to expect them. `ok` means
+ * that the status is one of the operation's 2xx statuses, the body has every field that the contract requires, and
+ * the fields that the service returns unchanged, such as a new item's name, are as sent. `error` tells failures apart:
+ * - a number: the service refused the request or failed; its contract explains each number;
+ * - `token refused`: the gateway's 401 or 403: the token is not valid there, or lacks the operation's scope;
+ * - `gateway`: any other response, usually from the gateway in front of the service (404, 429, 431, 5xx), or from another
+ *   server at that address. This includes redirects (3xx), which the client does not follow;
+ * - `no answer`: no response, or only part of one, or a redirect, which browsers hide. It has no `status`. The service
+ *   may or may not have handled the request; sending the request again is safe. `cause` is the underlying error.
+ *
+ * `requestId` is the response's header `apigw-requestid`, which identifies the request in the service's logs. It is
+ * undefined if there was no response, if another server responded, or if a browser hides the header. After retries,
+ * `requestId` is the id of the last response. `headers` has all headers of a successful response. For example,
+ * `headers.get('idempotent-replayed')` is `'true'` if the service found the same item already stored.
+ */
 export type Outcome<Body, ErrorCode> =
   | { ok: true; status: number; headers: Headers; requestId: string | undefined; body: Body }
   | Failure<ErrorCode>;
@@ -71,8 +86,8 @@ type Failure<ErrorCode> =
   | { ok: false; error: 'token refused' | 'gateway'; status: number; requestId: string | undefined; message: string }
   | { ok: false; error: 'no answer'; requestId?: undefined; message: string; cause: unknown };
 
-/** The types of one operation's arguments and results. functions/generated/contract.ts has them for each operation. */
-type OperationTypes = { parameters: object; body: unknown; response: unknown; errorCode: number };
+/** The types of one operation's arguments and results. The code generated from a contract has them for each operation. */
+export type OperationTypes = { parameters: object; body: unknown; response: unknown; errorCode: number };
 
 export type Call<Types extends OperationTypes> = (
   ...args: [
@@ -263,7 +278,7 @@ const failure = ({ errorCodes }: Operation, received: Response, body: unknown): 
   const { status } = received;
   if (status === 0) return noAnswer(new Error('a redirect, which browsers hide'));
   const { error, message } = body instanceof Object ? (body as { error?: unknown; message?: unknown }) : {};
-  const foreign = 'the response is not from the Plant Store';
+  const foreign = 'the response is not from this service';
   if (status < 400 || typeof message !== 'string')
     return { ok: false, error: 'gateway', status, ...idOf(received), message: foreign };
   const code = errorCodes.find((each) => each === error && Math.floor(each / 100) === status);

@@ -1,7 +1,7 @@
 /** Builds the HTTP request of an operation from the parameters and the body. */
 import { toJson } from './json.ts';
 
-/** An operation, as functions/generated/contract.ts describes it. */
+/** An operation, as the code generated from a contract describes it. */
 export type Operation = {
   method: string;
   path: string;

@@ -506,7 +506,7 @@ const byFile: Record<string, Record<string, string>> = {
   '.devcontainer/devcontainer.json': {
     '"requireLocalPort": [-true-]{+false+}': 'In a dev container, /docs refuses the browser.',
   },
-  'packages/client/plant-store-client.ts': {
+  'packages/client/client.ts': {
     "replace(/\\/[-+-]$/, '')": 'With a base URL that ends with two slashes, each request gets a 404.',
   },
   'packages/client/call.ts': {

@@ -1,4 +1,4 @@
-/** Runs the commands and the code in README.md and packages/client/README.md against a local service. */
+/** Runs the commands and the code in README.md and client/README.md against a local service. */
 import { globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -39,7 +39,7 @@ describe.skipIf(reasonToSkip())('a reader of the READMEs', () => {
       stdout: expect.stringContaining('1 new, 0 stored, 0 already there, 0 failed'),
     });
 
-    const [source = ''] = globSync('packages/client/*-client.ts', { cwd: root });
+    const [source = ''] = globSync('client/*-client.ts', { cwd: root });
     const client = pathToFileURL(path.join(root, source)).href;
     const file = path.join(folder, 'plant.mts');
     const token = await fetchToken(readSession(folder));
@@ -49,7 +49,7 @@ describe.skipIf(reasonToSkip())('a reader of the READMEs', () => {
     };
     const [sample = ''] = blocks('From TypeScript', 'ts');
     expect(await node(sample)).toEqual({ code: 0, stdout: 'Swiss cheese plant\n', stderr: '' });
-    const [ownSample = ''] = blocks('Add a plant', 'ts', 'packages/client/README.md');
+    const [ownSample = ''] = blocks('Add a plant', 'ts', 'client/README.md');
     expect(await node(ownSample)).toEqual({ code: 0, stdout: 'stored: Swiss cheese plant\n', stderr: '' });
   });
 });

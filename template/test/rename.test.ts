@@ -175,7 +175,7 @@ describe('npm run rename', () => {
   });
 
   test("leaves the project at version 0.1.0 with none of the template's releases, ready for npm version", async () => {
-    const files = ['package.json', 'package-lock.json', 'packages/client/package.json', 'schemas/openapi.yaml'];
+    const files = ['package.json', 'package-lock.json', 'client/package.json', 'schemas/openapi.yaml'];
     for (const file of [...files, 'CHANGELOG.md', 'tools/release/version.ts'])
       await commit(file, await readFile(file, 'utf8'));
     await commit('schemas/released/1.0.0.yaml', '');
@@ -184,7 +184,7 @@ describe('npm run rename', () => {
     const [root, { packages, ...lock }, client] = await Promise.all(
       files.slice(0, 3).map(async (file) => JSON.parse(await text(file))),
     );
-    const versions = [root, client, lock, packages[''], packages['packages/client']].map(({ version }) => version);
+    const versions = [root, client, lock, packages[''], packages['client']].map(({ version }) => version);
     expect(new Set(versions)).toEqual(new Set(['0.1.0']));
     expect(packages['packages/contract'].version).toBe('1.0.0');
     expect(await text('schemas/openapi.yaml')).toMatch(/^ {2}version: 0\.1\.0$/m);

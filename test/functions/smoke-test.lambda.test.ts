@@ -3,12 +3,12 @@
  * bundles.
  */
 import { createServer } from 'node:http';
+import { parseJson, toJson } from '@lambda-service/client';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
 import { toItem } from '../../functions/plant-table.ts';
 import { newChecks } from '../../functions/smoke-checks.ts';
 import { handler } from '../../functions/smoke-test.lambda.ts';
-import { parseJson, toJson } from '../../packages/client/json.ts';
 import { report } from '../../packages/runtime/smoke-test/deployment.ts';
 import type { Check } from '../../packages/runtime/smoke-test/run-checks.ts';
 import { differentFrom, type Item, itemOf, newId, newPlant, shortened, tableKey } from '../kit/example.ts';

@@ -1,8 +1,8 @@
 /** Runs the function of an operation within the test process, from its source or from its bundle. */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { parseJson } from '@lambda-service/client';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { afterAll, expect, inject } from 'vitest';
-import { parseJson } from '../../packages/client/json.ts';
 import { eventBody } from '../../packages/emulator/gateway/request.ts';
 import { errors } from '../../packages/runtime/http/errors.ts';
 import { expectInContract, operations } from './contract.ts';

@@ -3,8 +3,8 @@
  * (`npm run journey`), whose table is read with AWS credentials.
  */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { parseJson } from '@lambda-service/client';
 import { afterAll, expect } from 'vitest';
-import { parseJson } from '../../packages/client/json.ts';
 import { fetchToken, readSession } from '../../tools/start/session.ts';
 import { type Faults, startFaultyStore } from './faulty-store.ts';
 import { fileFolder, postPlant, startLocalService } from './local-service.ts';

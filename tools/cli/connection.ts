@@ -1,6 +1,6 @@
 /** Connects to the running local service, a deployed stack or any address, and explains failed requests to the user. */
-import type { Outcome } from '../../packages/client/call.ts';
-import { createPlantStoreClient, type Token } from '../../packages/client/plant-store-client.ts';
+import { createClient, type Outcome, type Token } from '@lambda-service/client';
+import { type Operations, operations } from '../../functions/generated/contract.ts';
 import { fetchToken, readSession } from '../start/session.ts';
 import { dataFolder } from '../start/settings.ts';
 import { printable } from '../start/terminal.ts';
@@ -10,7 +10,7 @@ export type Target = { url?: string | undefined; stack?: string | undefined; tok
 /** Makes a client for the service at `url`, for that of the deployed `stack`, or else for the running local service. */
 export const connect = async (target: Target, console: Console) => {
   const { url, token } = await addressOf(target, console);
-  return { url, client: createPlantStoreClient({ baseUrl: url, token }) };
+  return { url, client: createClient<Operations>(operations, { baseUrl: url, token }) };
 };
 
 const addressOf = async ({ url, stack, token }: Target, console: Console): Promise<{ url: string; token: Token }> => {

@@ -1,7 +1,7 @@
 /** Sends the plants in a file (NDJSON: one JSON text per line) to the service. */
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Outcome } from '@lambda-service/client';
 import { pMapIterable } from 'p-map';
-import type { Outcome } from '../../packages/client/call.ts';
 import { type Failed, retryableStatuses } from './connection.ts';
 
 /** A line of the file. `number` counts from 1; `end` is the byte offset after the line and its line break. */

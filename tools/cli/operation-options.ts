@@ -1,7 +1,6 @@
 /** The command of an operation, and its options: one for each parameter, and one for each field of the body. */
+import { type Operation, parseJson } from '@lambda-service/client';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseJson } from '../../packages/client/json.ts';
-import type { Operation } from '../../packages/client/request.ts';
 import { matching } from '../start/terminal.ts';
 
 /** Names an operation's command by the first word of the id, or by all words if another command has that one. */

@@ -2,9 +2,8 @@
  * `npm run -s plant -- create --id 7 --name Ann` calls createPlant of the running local service, of a deployed stack
  * (`--stack`), or of the service at `--url`. Each operation has a command, and `import` adds the plants in a file.
  */
+import { type Outcome, toJson } from '@lambda-service/client';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
-import type { Outcome } from '../../packages/client/call.ts';
-import { toJson } from '../../packages/client/json.ts';
 import { type Command, matching, printable, runCommand } from '../start/terminal.ts';
 import { connect, explain } from './connection.ts';
 import { importPlants } from './import-plants.ts';

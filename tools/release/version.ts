@@ -23,8 +23,8 @@ const today = new Date().toISOString().slice(0, 10);
 const changes: [file: string, text: RegExp, by: string][] = [
   ['CHANGELOG.md', /^## Unreleased\n\n(?=### )/m, `## Unreleased\n\n## ${version} – ${today}\n\n`],
   ['schemas/openapi.yaml', /^ {2}version: .*$/m, `  version: ${version}`],
-  ['package-lock.json', /(?<="packages\/client": \{\n.*\n {6}"version": )".*"/, `"${version}"`],
-  ['packages/client/package.json', /^ {2}"version": ".*",$/m, `  "version": "${version}",`],
+  ['package-lock.json', /(?<="client": \{\n.*\n {6}"version": )".*"/, `"${version}"`],
+  ['client/package.json', /^ {2}"version": ".*",$/m, `  "version": "${version}",`],
 ];
 const released = changes.map(([file, text, by]): [file: string, content: string] => {
   const before = readFileSync(path.join(root, file), 'utf8');

@@ -19,7 +19,7 @@ const ann = { id: 1, name: 'Ann' };
 const stored = answer(200, { name: 'Ann' });
 const unavailable = answer(503, { error: 50301, message: 'later' }, { 'retry-after': '0' });
 const forbidden = answer(403, { message: 'Forbidden' });
-const foreign = { ok: false, error: 'gateway', message: 'the response is not from the Plant Store' };
+const foreign = { ok: false, error: 'gateway', message: 'the response is not from this service' };
 const enough = new Error('enough');
 
 /** Starts a service that sends these responses. @returns a call that adds a plant there, and the requests */

@@ -1,5 +1,5 @@
+import { parseJson, toJson } from '@lambda-service/client';
 import { expect, test } from 'vitest';
-import { parseJson, toJson } from '../../../packages/client/json.ts';
 import { parseExactly, toExactJson } from '../../../packages/runtime/exact-json.ts';
 
 test.each<[json: string, value: unknown]>([

@@ -1,7 +1,7 @@
 import { type AttributeValue, DynamoDBClient, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { parseJson, toJson } from '@lambda-service/client';
 import { afterAll, expect, test } from 'vitest';
 import { key, toItem, toPlant } from '../../../functions/plant-table.ts';
-import { parseJson, toJson } from '../../../packages/client/json.ts';
 import { addItem, addUnlessOther } from '../../../packages/runtime/dynamodb/add-item.ts';
 import { assertStorable, FieldNotStorable, NumberOutOfRange } from '../../../packages/runtime/dynamodb/storable.ts';
 import { itemOf, newId, newPlant, responseTo, tableKey } from '../../kit/example.ts';

@@ -3,12 +3,12 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
+import { parseJson } from '@lambda-service/client';
 import axe, { type AxeResults } from 'axe-core';
 import { build } from 'esbuild';
 import { type Browser, chromium, type Locator, type Route } from 'playwright-core';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { operations as generated } from '../../../functions/generated/contract.ts';
-import { parseJson } from '../../../packages/client/json.ts';
 import { closeServer, listen } from '../../../packages/emulator/servers.ts';
 import { errors } from '../../../packages/runtime/http/errors.ts';
 import { contract, operations } from '../../../test/kit/contract.ts';
@@ -61,7 +61,7 @@ afterAll(async () => void (await Promise.all(servers.map(closeServer))));
 /** Serves an empty page, and the client as /client.js. @returns the page's origin */
 const servePage = async (): Promise<string> => {
   const { outputFiles } = await build({
-    ...{ entryPoints: ['packages/client/plant-store-client.ts'], bundle: true, write: false },
+    ...{ entryPoints: ['client/plant-store-client.ts'], bundle: true, write: false },
     ...{ format: 'esm', platform: 'neutral', target: 'es2022' },
   });
   const server = createServer((request, response) => {
@@ -264,7 +264,7 @@ test('the reference page copies a curl command and TypeScript that send what is 
   const { stdout } = await run('sh', ['-c', await snippetFor(ids[0], 'curl')]).ended;
   expect(stdout).toMatch(/^HTTP\/1.1 200 /);
   const code = await snippetFor(ids[1], 'TypeScript');
-  const script = code.replace("'plant-store-client'", "'./packages/client/plant-store-client.ts'");
+  const script = code.replace("'plant-store-client'", "'./client/plant-store-client.ts'");
   const result = await run(process.execPath, ['--input-type=module', '-e', script], { ACCESS_TOKEN: token }).ended;
   expect(result.stdout).toContain('status: 200');
   for (const id of ids) expect(await store.read(id)).toEqual(itemOf(id));

@@ -1,7 +1,8 @@
 /** Tests the options of commands with invented operations, because a contract may have any. */
+
+import { toJson } from '@lambda-service/client';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { toJson } from '../../../packages/client/json.ts';
 import { type Operation, requestOf } from '../../../packages/client/request.ts';
 import { addOptions, commandName } from '../../cli/operation-options.ts';
 

@@ -2,9 +2,9 @@
 import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import tls from 'node:tls';
+import { parseJson, toJson } from '@lambda-service/client';
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../../functions/generated/contract.ts';
-import { parseJson, toJson } from '../../../packages/client/json.ts';
 import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
 import { bodyOf, newId, newPlant, optionsFor, responseTo as repeatedOf } from '../../../test/kit/example.ts';
 import { startAccount } from '../../../test/kit/fake-aws.ts';

@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { run, testFolder } from '../../../test/kit/local-service.ts';
 import { git } from './kit/small-project.ts';
 
-const changed = ['CHANGELOG.md', 'package-lock.json', 'packages/client/package.json', 'schemas/openapi.yaml'];
+const changed = ['CHANGELOG.md', 'client/package.json', 'package-lock.json', 'schemas/openapi.yaml'];
 const version = '7.8.9';
 
 let folder: string;
@@ -31,9 +31,9 @@ test('npm version sets the version in the contract, the client and the changelog
   const contract = await read('schemas/openapi.yaml');
   expect(contract).toContain(`\n  version: ${version}\n`);
   expect(await read(`schemas/released/${version}.yaml`)).toBe(contract);
-  expect(JSON.parse(await read('packages/client/package.json'))).toMatchObject({ version });
+  expect(JSON.parse(await read('client/package.json'))).toMatchObject({ version });
   const { packages } = JSON.parse(await read('package-lock.json'));
-  expect(packages['packages/client']).toMatchObject({ version });
+  expect(packages['client']).toMatchObject({ version });
   const staged = git(folder, 'diff', '--cached', '--name-only').split('\n');
   expect(staged).toEqual([...changed, `schemas/released/${version}.yaml`]);
 });
@@ -44,7 +44,7 @@ test('in the changelog, the heading Unreleased is followed directly by another h
 
 test.each<[what: string, file: string, content: string]>([
   ['the changelog has nothing to release', 'CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n## 1.0.0\n'],
-  ['the client, which changes last, has no version', 'packages/client/package.json', '{}\n'],
+  ['the client, which changes last, has no version', 'client/package.json', '{}\n'],
 ])('npm version leaves the contract, the client and the changelog unchanged if %s', async (_, file, content) => {
   await writeFile(path.join(folder, file), content);
   const before = await Promise.all(changed.map(read));

@@ -5,9 +5,9 @@
 import { chmod, readdir, readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
+import { parseJson } from '@lambda-service/client';
 import { afterAll, describe, expect, inject, test, vi } from 'vitest';
 import { operations } from '../../../functions/generated/contract.ts';
-import { parseJson } from '../../../packages/client/json.ts';
 import {
   bodyOf,
   type Content,

@@ -1,12 +1,12 @@
 /** Tests the client of the contract, whatever operations it has. The other tests invent operations. */
+
+import type { Operation, Outcome } from '@lambda-service/client';
+import { parseJson, toJson } from '@lambda-service/client';
 import { expect, test } from 'vitest';
-import { operations } from '../../../functions/generated/contract.ts';
-import type { Outcome } from '../call.ts';
-import { parseJson, toJson } from '../json.ts';
+import { operations } from '../../functions/generated/contract.ts';
+import { answer, startScriptedService } from '../../packages/client/test/kit/scripted-service.ts';
 import { createPlantStoreClient } from '../plant-store-client.ts';
-import type { Operation } from '../request.ts';
 import { argumentsFor, bodyFor, bodyOf } from './kit/any-call.ts';
-import { answer, startScriptedService } from './kit/scripted-service.ts';
 
 const all = Object.entries<Operation>(operations).map(([id, operation]) => ({ id, ...operation }));
 

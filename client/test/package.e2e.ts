@@ -6,10 +6,10 @@ import { gzipSync } from 'node:zlib';
 import { transform } from 'esbuild';
 import { parseSync } from 'oxc-parser';
 import { describe, expect } from 'vitest';
-import { operations } from '../../../functions/generated/contract.ts';
+import { operations } from '../../functions/generated/contract.ts';
 import { run, test } from './kit/installed-client.ts';
 
-const [source = ''] = globSync('packages/client/*-client.ts');
+const [source = ''] = globSync('client/*-client.ts');
 
 /** The size limits of the client by the contract's number of operations. README.md rounds 11.2 KB to 11. */
 const sizes = {

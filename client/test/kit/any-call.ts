@@ -1,5 +1,5 @@
 /** Makes the arguments of a call, and a response to it, for an operation of any contract. */
-import type { Operation } from '../../request.ts';
+import type { Operation } from '@lambda-service/client';
 
 const text = 'Löwenzahn 🌱';
 

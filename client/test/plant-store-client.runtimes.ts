@@ -1,12 +1,12 @@
 /** Tests the client's npm package on Node.js 20, Deno and Bun, and checks the package with linters for npm packages. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { toJson } from '@lambda-service/client';
 import { describe, expect, onTestFinished } from 'vitest';
-import { operations } from '../../../functions/generated/contract.ts';
-import { toJson } from '../json.ts';
+import { operations } from '../../functions/generated/contract.ts';
+import { answer, startScriptedService } from '../../packages/client/test/kit/scripted-service.ts';
 import { bodyFor, bodyOf } from './kit/any-call.ts';
 import { run, test } from './kit/installed-client.ts';
-import { answer, startScriptedService } from './kit/scripted-service.ts';
 
 const { arch } = process;
 

@@ -1,10 +1,11 @@
 /** Packs the client and installs it into an empty project, as its users do, but without network access. */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtempDisposable, readdir, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtempDisposable, readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { test as base } from 'vitest';
+import { linkPackages } from '../../../tools/release/link-packages.ts';
 
 /** Runs a program. @throws Error with the program's output if it fails */
 export const run = promisify(execFile);
@@ -16,10 +17,17 @@ const install = async (folder: string) => {
   const npm = (...args: string[]) => run('npm', [...args, ...options]);
   // Pack a copy, because `npm pack` builds in dist, where another test may be packing at the same time.
   const source = path.join(folder, 'source');
-  for (const part of ['packages/client', 'functions/generated/contract.ts', 'LICENSE', 'package.json', 'tsconfig.json'])
+  for (const part of [
+    'client',
+    'packages/client',
+    'functions/generated/contract.ts',
+    'LICENSE',
+    'package.json',
+    'tsconfig.json',
+  ])
     await cp(part, path.join(source, part), { recursive: true });
-  await symlink(path.resolve('node_modules'), path.join(source, 'node_modules'));
-  await npm('pack', path.join(source, 'packages/client'), '--pack-destination', folder);
+  linkPackages('.', source);
+  await npm('pack', path.join(source, 'client'), '--pack-destination', folder);
   const packed = (await readdir(folder)).find((name) => name.endsWith('.tgz'));
   const tarball = path.join(folder, packed ?? 'no tarball');
   const project = path.join(folder, 'project');
