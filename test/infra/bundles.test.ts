@@ -1,6 +1,8 @@
 /** Tests that no bundle exceeds its size limit or has an unlisted package, because both slow down every cold start. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempDisposable } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { describe, expect, inject, test, vi } from 'vitest';
@@ -102,6 +104,20 @@ describe.each(listEntries())('the bundle of %s', (entry) => {
       expect(statSync(file).mode & 0o777).toBe(0o644);
     }
   });
+});
+
+test('a function that imports a module with a stub is not bundled until its entry asks for the real one', async () => {
+  await using folder = await mkdtempDisposable(path.join(tmpdir(), 'entry-'));
+  const file = path.join(folder.path, 'export.lambda.ts');
+  const entry = path.relative('functions', file);
+  const source = `import { writeFile } from 'node:fs/promises';\nexport const handler = () => writeFile('/tmp/a', '');\n`;
+  writeFileSync(file, source);
+  const line = '// @real-module node:fs/promises';
+  expect(() => bundle(entry)).toThrow(
+    `imports node:fs/promises, in whose place bundles have a stub. If it needs the real module, add this line to functions/${entry}: ${line}`,
+  );
+  writeFileSync(file, `${line}\n${source}`);
+  expect(Buffer.from(bundle(entry)).toString()).toContain('require("node:fs/promises")');
 });
 
 test('the stub for credentials reads them from the environment, and throws if there are none', async () => {

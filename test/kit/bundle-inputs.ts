@@ -6,7 +6,7 @@ import { esbuildOptions } from '../../packages/cdk/bundling.ts';
  * `generatedBytes` is the size of the code that comes from the contract.
  */
 export const bundleInputs = (entry: string): { files: string[]; packages: string[]; generatedBytes: number } => {
-  const { metafile } = buildSync({ ...esbuildOptions(entry), metafile: true });
+  const { metafile } = buildSync(esbuildOptions(entry));
   const inputs = Object.values(metafile.outputs).flatMap((output) => Object.entries(output.inputs));
   const files = inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([file]) => file);
   const packageOf = (file: string): string[] =>

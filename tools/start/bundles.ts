@@ -5,8 +5,8 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { SourceMap } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { esbuildOptions, functions, listEntries, setBundle } from '@lambda-service/cdk/bundling';
-import { type BuildOptions, type BuildResult, build, type OutputFile, stop } from 'esbuild';
+import { esbuildOptions, functions, listEntries, outputOf, setBundle } from '@lambda-service/cdk/bundling';
+import { type BuildOptions, build, stop } from 'esbuild';
 
 /**
  * esbuild's options for a separate source map, with paths relative to the project's folder. The bundle stays the same
@@ -43,17 +43,9 @@ export const bundleOptions = (entry: string, debug: boolean) => ({
 /** A function's bundle. `map` is the source map as JSON, or undefined if `code` contains the source map. */
 export type Bundle = { code: Uint8Array; map: string | undefined };
 
-/** Finds an entry's bundle in the output of esbuild. */
-export const bundleIn = (entry: string, { outputFiles: files = [] }: BuildResult): Bundle => {
-  const isMap = ({ path }: OutputFile): boolean => path.endsWith('.map');
-  const code = files.find((file) => !isMap(file));
-  if (code === undefined) throw new Error(`esbuild produced no output for ${entry}.`);
-  return { code: code.contents, map: files.find(isMap)?.text };
-};
-
 /** Bundles entries in esbuild's own process, so that this process can import the token issuer meanwhile. */
 export const prebuildBundles = async ({ debug = false } = {}) => {
-  const make = async (entry: string) => bundleIn(entry, await build(bundleOptions(entry, debug)));
+  const make = async (entry: string) => outputOf(entry, await build(bundleOptions(entry, debug)));
   const bundles = await Promise.all(listEntries().map(async (entry) => [entry, await make(entry)] as const));
   for (const [entry, bundle] of bundles) keepBundle(entry, bundle);
   // Stop esbuild's child process (50 MB); otherwise it idles until we exit.

@@ -1,9 +1,9 @@
 import path from 'node:path';
-import { bundle } from '@lambda-service/cdk/bundling';
+import { bundle, outputOf } from '@lambda-service/cdk/bundling';
 import { generator, isCurrent } from '@lambda-service/cdk/generated-code';
 import { type BuildContext, context as prepareBuild } from 'esbuild';
 import type { Emulator } from 'http-api-emulator';
-import { type Bundle, bundleIn, bundleOptions, keepBundle, sha256Of, writeBundle } from '../bundles.ts';
+import { type Bundle, bundleOptions, keepBundle, sha256Of, writeBundle } from '../bundles.ts';
 import { runScript, synthesize } from '../run-script.ts';
 import type { Synthesis, Synthesized } from '../synthesize.ts';
 import { withoutHash } from '../terminal.ts';
@@ -61,9 +61,12 @@ export class Reloader {
 
   /** @throws Error with the file and line of each error */
   async #bundle(entry: string): Promise<Bundle> {
-    const build = this.#builds.get(entry) ?? prepareBuild(bundleOptions(entry, this.#service.debug));
-    this.#builds.set(entry, build);
-    return bundleIn(entry, await (await build).rebuild());
+    const options = bundleOptions(entry, this.#service.debug);
+    // The entry may ask for other modules than before.
+    const key = [entry, ...Object.keys(options.alias)].join();
+    const build = this.#builds.get(key) ?? prepareBuild(options);
+    this.#builds.set(key, build);
+    return outputOf(entry, await (await build).rebuild());
   }
 
   async #reloadStack(bundles: Map<string, Bundle>): Promise<string> {
