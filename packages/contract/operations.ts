@@ -136,7 +136,7 @@ class OperationReader {
     const [requirement, ...alternatives] = this.#object.security ?? [];
     const { bearerAuth: scopes, ...others } = requirement ?? {};
     if (!Array.isArray(scopes) || alternatives.length > 0 || Object.keys(others).length > 0)
-      throw this.#refuse('needs exactly one entry in security, such as "- bearerAuth: [things/create]"');
+      throw this.#refuse('needs exactly one item in security, such as "- bearerAuth: [things/create]"');
     if (scopes.length === 0) throw this.#refuse('needs at least one scope in security');
     // A scope may have only the characters that RFC 6749 section 3.3 allows.
     const invalid = scopes.find((scope) => !/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope));

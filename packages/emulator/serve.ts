@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { reason } from './dynamodb/data-folder.ts';
 import { openStore, type StoreLocation } from './dynamodb/store.ts';
-import { type AccessLogEntry, type GatewayOptions, gateway } from './gateway/server.ts';
+import { type AccessLogLine, type GatewayOptions, gateway } from './gateway/server.ts';
 import type { FunctionOptions, Outcome } from './lambda/functions.ts';
 import { checkOptions } from './options.ts';
 import { type ServedStack, stagePath } from './served-stack.ts';
@@ -15,7 +15,7 @@ import { type ReadOptions, readTemplate, type Template } from './template/read-t
 export { FolderError, lockFolder } from './dynamodb/data-folder.ts';
 export type { LogLine } from './lambda/functions.ts';
 export { closeServer, listen } from './servers.ts';
-export type { AccessLogEntry, Outcome };
+export type { AccessLogLine, Outcome };
 
 /** A CDK app, or any object whose method `synth` returns the folder to which the CDK has written. */
 type App = { synth: () => { directory: string } };
@@ -31,8 +31,8 @@ export type ServeOptions = Source &
     store: StoreLocation;
     /** The port on 127.0.0.1; 0 (the default) means any free port. */
     port?: number;
-    /** Called after each request with its entry in the access log, which includes what the functions have logged. */
-    onRequest?: (entry: AccessLogEntry) => void;
+    /** Called after each request with its line of the access log, which includes what the functions have logged. */
+    onRequest?: (logged: AccessLogLine) => void;
   };
 
 export type Emulator = {
@@ -48,7 +48,7 @@ export type Emulator = {
    */
   enforcesRoles: boolean;
   /** The latest 1,000 requests, oldest first. */
-  log: readonly AccessLogEntry[];
+  log: readonly AccessLogLine[];
   /** Invokes a function by its name, without the gateway. */
   invoke: (functionName: string, event: unknown) => Promise<Outcome>;
   /**
@@ -92,14 +92,14 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
   started.defer(() => versions.close());
   await versions.add(stack);
 
-  const log: AccessLogEntry[] = [];
+  const log: AccessLogLine[] = [];
   const server = gateway({
     ...options,
     respond: versions.respond,
-    onRequest: (entry) => {
-      log.push(entry);
+    onRequest: (logged) => {
+      log.push(logged);
       if (log.length > logLength) log.shift();
-      return options.onRequest?.(entry);
+      return options.onRequest?.(logged);
     },
   });
   const { port = 0 } = options;

@@ -354,7 +354,7 @@ const byFile: Record<string, Record<string, string>> = {
   'tools/start/request-log.ts': {
     "[-.replaceAll(/^/gm, '    ')-]": 'A line of a stack trace can pass for the row of a request.',
     '[-printable(text)-]{+text+}.': 'A log line can control the terminal.',
-    '[-(entry.status < 500 || this.#failures > failureLines)-]{+entry.status < 500+}':
+    '[-(logged.status < 500 || this.#failures > failureLines)-]{+logged.status < 500+}':
       'In an outage, the stack traces of hundreds of requests fill the terminal each second.',
   },
   'tools/start/reasons.ts': { '[-log.length === 0 && -]error': 'A plant over 400 KB is said to be over 10 MB.' },

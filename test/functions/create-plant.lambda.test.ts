@@ -19,7 +19,7 @@ test.concurrent('the log of createPlant says how long the store took, even if it
   const id = newId();
   service.faults.fail(id, drip);
   const [line] = (await service.invoke(proxyEvent(bodyOf(id)))).log;
-  expect(Object(line?.entry).store).toEqual({ milliseconds: 2_300 });
+  expect(Object(line?.value).store).toEqual({ milliseconds: 2_300 });
 });
 
 /** Loads a new instance of the function, with the environment variables in `environment`. */
@@ -31,7 +31,7 @@ const load = async (environment: Record<string, string>): Promise<Invoke> => {
 
 describe('the log of createPlant', () => {
   const outcomeOf = async (body: string): Promise<unknown> => (await service.invoke(proxyEvent(body))).log;
-  const info = (outcome: string) => [{ level: 'info', entry: { outcome } }];
+  const info = (outcome: string) => [{ level: 'info', value: { outcome } }];
 
   test('distinguishes a new plant from one that was stored before', async () => {
     const id = newId();
@@ -44,7 +44,7 @@ describe('the log of createPlant', () => {
     [{ AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:9' }, 503, { cause: { code: 'ECONNREFUSED' } }],
   ])('has the cause of a failure with %j, which the response does not reveal', async (environment, status, cause) => {
     const response = await (await load(environment))(proxyEvent(bodyOf(newId(), withText('secret'))));
-    expect(response).toMatchObject({ status, log: [{ entry: { outcome: 'failed', cause } }] });
+    expect(response).toMatchObject({ status, log: [{ value: { outcome: 'failed', cause } }] });
   });
 });
 

@@ -12,7 +12,7 @@ import { storeEnvironment } from './plants-store.ts';
 import type { FaultyService, PlantRequest, PlantResponse, PlantService } from './responses.ts';
 import { startEventLoopClock } from './waiting.ts';
 
-type Line = { level: string; entry: unknown };
+type Line = { level: string; value: unknown };
 
 /**
  * Sends an event to the function. @returns the response, and the lines that the function logged. In the response's
@@ -85,7 +85,7 @@ export const invoker =
     expectInContract(status, String(headers['content-type']), text, routeKeyOf(own));
     const body = parseJson(text);
     const gatewayRequestId = Object(own).requestContext?.requestId;
-    const { store } = Object(log[0]?.entry);
+    const { store } = Object(log[0]?.value);
     expect(log).toEqual([lineOf(status, Object(body).error, gatewayRequestId, store)]);
     expectStoreTime(store, status, Object(body).error);
     expect(JSON.stringify(log)).not.toContain('secret');
@@ -116,13 +116,13 @@ const inTime = <T>(response: Promise<T>): Promise<T> => {
  */
 const lineOf = (status: number, error: number | undefined, gatewayRequestId: unknown, store: unknown): Line => {
   const ofSuccess = expect.stringMatching(/^(?!refused|failed)[a-z]+$/);
-  if (status < 400) return { level: 'info', entry: { outcome: ofSuccess, store, gatewayRequestId } };
+  if (status < 400) return { level: 'info', value: { outcome: ofSuccess, store, gatewayRequestId } };
   if (status < 500) {
     const reason = expect.stringMatching(/./);
-    return { level: 'info', entry: { outcome: 'refused', error, reason, store, gatewayRequestId } };
+    return { level: 'info', value: { outcome: 'refused', error, reason, store, gatewayRequestId } };
   }
   const level = status === 503 ? 'warn' : 'error';
-  return { level, entry: { outcome: 'failed', error, cause: expect.any(Object), store, gatewayRequestId } };
+  return { level, value: { outcome: 'failed', error, cause: expect.any(Object), store, gatewayRequestId } };
 };
 
 /** The error numbers, such as 40001, of responses that the function sends without calling the store. */
@@ -147,6 +147,6 @@ for (const level of ['log', 'info', 'warn', 'error', 'debug'] as const) {
   console[level] = (...values: unknown[]) => {
     const log = logOf.getStore();
     if (log === undefined) outside(...values);
-    else log.push({ level, entry: values.length === 1 ? values[0] : values });
+    else log.push({ level, value: values.length === 1 ? values[0] : values });
   };
 }

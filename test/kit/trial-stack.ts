@@ -6,7 +6,7 @@ import { createServer } from 'node:https';
 import path from 'node:path';
 import { afterAll, inject } from 'vitest';
 import { httpApi } from '../../packages/emulator/gateway/api.ts';
-import { type AccessLogEntry, gateway } from '../../packages/emulator/gateway/server.ts';
+import { type AccessLogLine, gateway } from '../../packages/emulator/gateway/server.ts';
 import { Functions, type Outcome } from '../../packages/emulator/lambda/functions.ts';
 import type { FunctionSpec } from '../../packages/emulator/served-stack.ts';
 import { closeServer, listen } from '../../packages/emulator/servers.ts';
@@ -178,7 +178,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
     const random = createHash('sha256').update(`${seed} ${functionName} ${count}`).digest().readUInt32BE() / 2 ** 32;
     return random >= newShare && older.some(({ name }) => name === functionName);
   };
-  const log: AccessLogEntry[] = [];
+  const log: AccessLogLine[] = [];
   const invocations: Invocation[] = [];
   const token = await sign(issuer.key, claims({ iss: issuer.issuer }));
   const respond = httpApi(api, async (target, event, onStart) => {
@@ -189,7 +189,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   });
   const server = gateway({
     respond,
-    onRequest: (entry) => log.push(entry),
+    onRequest: (logged) => log.push(logged),
     // On AWS, GET / gets a 404 of API Gateway. The local service answers it with its own page unless the API has such a
     // route. Tell it that the API has one: then it leaves GET / to the emulated gateway, which answers 404.
     intercept: referencePage({ newToken: async () => token, requests: () => log, routeKeys: () => ['GET /'] }),
@@ -209,7 +209,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
     url,
     issuer,
     token,
-    /** The gateway's access log: an entry for each request so far. */
+    /** The gateway's access log: a line for each request so far. */
     log,
     /** The invocations that the gateway made and that have ended, each with the lines that the function logged. */
     invocations,

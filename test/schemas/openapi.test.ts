@@ -4,8 +4,8 @@ import { operations as generated, type OperationId } from '../../functions/gener
 import packageJson from '../../package.json' with { type: 'json' };
 import { breaksOf, readContract, readReleases } from '../../packages/contract/compatibility.ts';
 import { responses as gatewayResponses } from '../../packages/emulator/gateway/response.ts';
-import { type ErrorRows, entryOf } from '../../packages/runtime/http/error-response.ts';
-import { type CatalogueEntry, errors } from '../../packages/runtime/http/errors.ts';
+import { type ErrorRows, responseOf } from '../../packages/runtime/http/error-response.ts';
+import { type ErrorResponse, errors } from '../../packages/runtime/http/errors.ts';
 import { advice } from '../../tools/release/diff/verdict.ts';
 import { compile, contract, examplesOf, type Operation, operations } from '../kit/contract.ts';
 import { isAllowed, tableKey } from '../kit/example.ts';
@@ -32,7 +32,7 @@ test('the contract refuses a key that DynamoDB cannot store: if it is text, give
  * Returns the examples of our errors (those with the fields `error` and `message`) in an operation's error responses,
  * each with the status of its response.
  */
-const documentedErrors = ({ responses }: Operation): CatalogueEntry[] =>
+const documentedErrors = ({ responses }: Operation): ErrorResponse[] =>
   responses.flatMap(({ status, ...body }) =>
     examplesOf(body).flatMap((value) => {
       const isError = status >= 400 && value instanceof Object && 'error' in value && 'message' in value;
@@ -46,7 +46,7 @@ const { notJson, notValid, tooLarge, notJsonType, encoded, ...ofAll } = errors;
  * Returns the errors that an operation can send: errors common to all operations, errors for a bad body or bad
  * parameters (if the operation has a body or parameters), and errors that its entry exports.
  */
-const catalogueOf = async ({ id, parameters, requestBody }: Operation): Promise<CatalogueEntry[]> => {
+const catalogueOf = async ({ id, parameters, requestBody }: Operation): Promise<ErrorResponse[]> => {
   // An entry reads its function's environment when it loads.
   const environments = inject('stack').functions.flatMap(({ environment }) => Object.entries(environment));
   for (const [name, value] of [['AWS_REGION', 'us-east-1'] as const, ...environments]) vi.stubEnv(name, value);
@@ -57,7 +57,7 @@ const catalogueOf = async ({ id, parameters, requestBody }: Operation): Promise<
     ...Object.values(ofAll),
     ...(requestBody ? [notJson, notValid, tooLarge, notJsonType, encoded] : []),
     ...(parameters.length > 0 && !requestBody ? [notValid] : []),
-    ...Object.entries(own).flatMap(([number, rows]) => rows.map(([, message]) => entryOf(Number(number), message))),
+    ...Object.entries(own).flatMap(([number, rows]) => rows.map(([, message]) => responseOf(Number(number), message))),
   ];
 };
 

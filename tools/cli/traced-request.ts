@@ -1,7 +1,7 @@
 /** Finds what the logs say about one request to the running local service or to a deployed stack, and formats it. */
 import { STATUS_CODES } from 'node:http';
 import { CloudWatchLogs, type ResultField } from '@aws-sdk/client-cloudwatch-logs';
-import type { AccessLogEntry, LogLine } from 'http-api-emulator';
+import type { AccessLogLine, LogLine } from 'http-api-emulator';
 import { hasPlaces, inSources, prebuildBundles } from '../start/bundles.ts';
 import { linesBelow, row } from '../start/request-log.ts';
 import { readSession } from '../start/session.ts';
@@ -21,20 +21,20 @@ export const describeLocal = async (id: string): Promise<string> => {
       cause,
     });
   });
-  const entries = (await response.json()) as AccessLogEntry[];
-  const entry = entries.find(({ requestId }) => requestId === id);
-  if (entry === undefined) {
+  const all = (await response.json()) as AccessLogLine[];
+  const logged = all.find(({ requestId }) => requestId === id);
+  if (logged === undefined) {
     throw new Error(
       `The local service at ${url} has no request ${id}. It keeps its latest 1,000 requests until it stops; for a deployment, add --stack <name>.`,
     );
   }
-  return [row(entry), ...linesBelow(entry.log)].join('\n');
+  return [row(logged), ...linesBelow(logged.log)].join('\n');
 };
 
 /** Describes a request to a deployed stack, as `describeLocal` does. Translates stack traces of this folder's bundles. */
 export const describeDeployed = async (id: string, stack: string, days: number): Promise<string> => {
-  const entry = await findDeployedRequest(id, stack, days);
-  if (hasPlaces(JSON.stringify(entry.log))) await prebuildBundles();
+  const logged = await findDeployedRequest(id, stack, days);
+  if (hasPlaces(JSON.stringify(logged.log))) await prebuildBundles();
   const translate = (trace: string, sha256?: string): string => {
     try {
       return inSources(trace, sha256);
@@ -42,7 +42,7 @@ export const describeDeployed = async (id: string, stack: string, days: number):
       return `${trace}\n${messageOf(error)}`;
     }
   };
-  return [row(entry), ...linesBelow(entry.log, { translate })].join('\n');
+  return [row(logged), ...linesBelow(logged.log, { translate })].join('\n');
 };
 
 /**
@@ -61,7 +61,7 @@ type Line = Record<string, unknown> &
  * the gateway's request id; the second adds lines of the same invocations that have only Lambda's id.
  * @param days how many days back to search; AWS charges for the amount of data that a query scans
  */
-const findDeployedRequest = async (id: string, stack: string, days: number): Promise<AccessLogEntry> => {
+const findDeployedRequest = async (id: string, stack: string, days: number): Promise<AccessLogLine> => {
   const logs = await readLogGroups(stack);
   const query = (filter: string) => runQuery(logs, filter, days);
   const withId = `requestId = "${id}" or message.gatewayRequestId = "${id}"`;

@@ -144,13 +144,13 @@ export const inSources = (stack: string, sha256: string | undefined): string => 
 export const hasPlaces = (text: string): boolean => text.search(place) >= 0;
 
 /**
- * A function's log entry in parts: `stacks` has the stack traces, each a text of several lines, the trace of the
+ * A function's log line in parts: `stacks` has the stack traces, each a text of several lines, the trace of the
  * outermost error first; `sha256` is the hash of the function's bundle; `rest` is everything else, as JSON.
  */
 export type Unfolded = { rest: string; stacks: string[]; sha256?: string };
 
 /**
- * Separates the stack traces and the bundle's SHA-256 from the rest of a function's log entry. Leaves out the fields
+ * Separates the stack traces and the bundle's SHA-256 from the rest of a function's log line. Leaves out the fields
  * that `omitted` names.
  */
 export const takeStacks = (logged: unknown, omitted: string[] = []): Unfolded => {

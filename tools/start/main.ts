@@ -92,11 +92,11 @@ const start = async (): Promise<void> => {
     port,
     leaveOut: true,
     debug: debug !== undefined,
-    onRequest: (entry) => {
+    onRequest: (logged) => {
       // Later, the source maps of the bundles that ran may be gone.
-      entry.log = withSources(entry.log);
-      if (verbose) sayRequest(accessLine(entry));
-      else requestLog.add(entry);
+      logged.log = withSources(logged.log);
+      if (verbose) sayRequest(accessLine(logged));
+      else requestLog.add(logged);
     },
     intercept: referencePage({
       newToken: () => fetchToken(issuer),

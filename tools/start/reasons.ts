@@ -1,5 +1,5 @@
-/** Says in words why a request did not succeed, from its entry in the access log, and why something is not served. */
-import type { AccessLogEntry, Emulator } from 'http-api-emulator';
+/** Says in words why a request did not succeed, from its line in the access log, and why something is not served. */
+import type { AccessLogLine, Emulator } from 'http-api-emulator';
 import { withoutHash } from './terminal.ts';
 
 /** Explains the reasons in the authorizer's log that are not clear by themselves. */
@@ -24,7 +24,7 @@ const beforeFunctions: Record<number, string> = {
 };
 
 /** Returns an empty text for a request that succeeded, unless a browser hides its response because of CORS. */
-export const reasonFor = ({ status, error, errorBody, refusedOrigin, log }: AccessLogEntry): string => {
+export const reasonFor = ({ status, error, errorBody, refusedOrigin, log }: AccessLogLine): string => {
   const cors = refusedOrigin === undefined ? [] : [`${refusedOrigin} is refused by CORS`];
   if (status >= 200 && status < 400) return cors.join();
   const message = status < 500 ? messageIn(errorBody) : undefined;

@@ -1,7 +1,7 @@
 /** Serves the interactive documentation of the API at /docs of the local service. A deployment does not serve it. */
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AccessLogEntry } from 'http-api-emulator';
+import type { AccessLogLine } from 'http-api-emulator';
 import { type Contract, readContract, toJson } from './contract.ts';
 
 /** The content of a response. If `location` is set, the response redirects there. */
@@ -14,7 +14,7 @@ type Source = (origin: string, own: Own) => Promise<Content>;
  */
 type Own = {
   newToken: () => Promise<string>;
-  requests: () => readonly AccessLogEntry[];
+  requests: () => readonly AccessLogLine[];
   routeKeys: () => readonly string[];
 };
 

@@ -1,6 +1,6 @@
 /** Prints a row for each request to the local service, or a summary if there are many. */
 import { styleText } from 'node:util';
-import type { AccessLogEntry, LogLine } from 'http-api-emulator';
+import type { AccessLogLine, LogLine } from 'http-api-emulator';
 import { takeStacks } from './bundles.ts';
 import { reasonFor } from './reasons.ts';
 import { printable, withoutHash } from './terminal.ts';
@@ -33,12 +33,12 @@ export class RequestLog {
     this.#print = print;
   }
 
-  add(entry: AccessLogEntry): void {
+  add(logged: AccessLogLine): void {
     this.#requests += 1;
     const isBusy = this.#wasBusy || this.#requests > readable;
-    if (isBusy && entry.status >= 500) this.#failures += 1;
-    if (isBusy && (entry.status < 500 || this.#failures > failureLines)) this.#unprinted.push(entry.status);
-    else this.#print(accessLine(entry));
+    if (isBusy && logged.status >= 500) this.#failures += 1;
+    if (isBusy && (logged.status < 500 || this.#failures > failureLines)) this.#unprinted.push(logged.status);
+    else this.#print(accessLine(logged));
   }
 
   /**
@@ -67,22 +67,22 @@ const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
  * wider than the terminal, and has colours unless NO_COLOR is set. Below it follows what it does not say: what else the
  * functions logged, and the stack traces of faults.
  */
-export const accessLine = (entry: AccessLogEntry, output: Output = process.stdout): string => {
-  const time = clock.format(new Date(entry.time));
-  const isShown = (line: LogLine): boolean => !isInRow(line, entry);
-  const below = entry.log.filter((line) => isShown(line) || line.level === 'ERROR');
-  return [row({ ...entry, time }, output), ...linesBelow(below, { isShown })].join('\n');
+export const accessLine = (logged: AccessLogLine, output: Output = process.stdout): string => {
+  const time = clock.format(new Date(logged.time));
+  const isShown = (line: LogLine): boolean => !isInRow(line, logged);
+  const below = logged.log.filter((line) => isShown(line) || line.level === 'ERROR');
+  return [row({ ...logged, time }, output), ...linesBelow(below, { isShown })].join('\n');
 };
 
 /** The row of a request. `npm run request` prints it with the whole reason, because `output` is not a terminal. */
-export const row = (entry: AccessLogEntry, output?: Output): string => {
-  const { time, method, path, status, milliseconds, requestId } = entry;
+export const row = (logged: AccessLogLine, output?: Output): string => {
+  const { time, method, path, status, milliseconds, requestId } = logged;
   const paint = (format: Parameters<typeof styleText>[0], text: string): string =>
     output?.isTTY ? styleText(format, text, { stream: output }) : text;
   const duration = `${Math.round(milliseconds)} ms`.padStart(output?.isTTY ? 6 : 0);
   const columns = (output?.isTTY && output.columns) || Number.POSITIVE_INFINITY;
   const left = columns - [time, '', status, duration, requestId].join(' ').length;
-  const reason = printable(reasonFor(entry).replaceAll(/\s+/g, ' '));
+  const reason = printable(reasonFor(logged).replaceAll(/\s+/g, ' '));
   // Pad the path, so that the rows form columns. A longer path shifts the columns of its row only.
   const what = cut(printable(`${method} ${path}`), reason ? left / 2 : left).padEnd(output?.isTTY ? 12 : 0);
   const colour = status >= 500 ? 'red' : status >= 400 || reason ? 'yellow' : 'green';
@@ -94,7 +94,7 @@ const cut = (text: string, width: number): string =>
   text.length > width ? `${text.slice(0, Math.max(width - 1, 0))}…` : text;
 
 /** Whether the row says all that a line says, except for its stack traces. */
-const isInRow = ({ level, message }: LogLine, { status }: AccessLogEntry): boolean => {
+const isInRow = ({ level, message }: LogLine, { status }: AccessLogLine): boolean => {
   const { outcome, errorType } = Object(message);
   return (
     outcome === 'failed' || (outcome !== undefined && level === 'INFO') || (errorType !== undefined && status >= 500)

@@ -7,15 +7,15 @@ const id = { name: 'id', in: 'path', required: true, schema: { type: 'string' } 
 const query = { name: 'q', in: 'query', schema: { type: 'string' } };
 const int64 = { type: 'integer', format: 'int64' };
 const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
-const oneEntry = 'needs exactly one entry in security, such as "- bearerAuth: [things/create]".';
+const oneItem = 'needs exactly one item in security, such as "- bearerAuth: [things/create]".';
 
 test.each<[change: object, message: string]>([
   [{ operationId: 'put-thing' }, 'needs an operationId such as createThing.'],
   [{ operationId: 'contract' }, 'cannot have the operationId contract, because another file has that name.'],
   [{ callbacks: {} }, 'has callbacks, which is not supported.'],
-  [{ security: undefined }, oneEntry],
-  [{ security: [{ bearerAuth: ['a'], apiKey: [] }] }, oneEntry],
-  [{ security: [{ bearerAuth: ['a'] }, {}] }, oneEntry],
+  [{ security: undefined }, oneItem],
+  [{ security: [{ bearerAuth: ['a'], apiKey: [] }] }, oneItem],
+  [{ security: [{ bearerAuth: ['a'] }, {}] }, oneItem],
   [{ security: [{ bearerAuth: [] }] }, 'needs at least one scope in security.'],
   [{ security: [{ bearerAuth: ['two words'] }] }, 'requires "two words", which is not one OAuth 2.0 scope.'],
   [{ parameters: [] }, 'has the path parameters id, but declares none.'],

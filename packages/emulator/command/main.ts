@@ -6,7 +6,7 @@ import { FolderError, reason } from '../dynamodb/data-folder.ts';
 import { isObject } from '../gateway/response.ts';
 import { textOf } from '../lambda/reports.ts';
 import { checkOptions } from '../options.ts';
-import { type AccessLogEntry, type Emulator, serve } from '../serve.ts';
+import { type AccessLogLine, type Emulator, serve } from '../serve.ts';
 import { manifestOf, readJson } from '../template/cloud-assembly.ts';
 
 /** The options of `serve` that the command sets itself. */
@@ -61,7 +61,7 @@ const start = async (folder: string, { stack, port, watch, leaveOut, data, optio
     store: endpoint ? { endpoint } : { folder: data },
     port,
     ...(leaveOut && { leaveOut }),
-    onRequest: (entry) => say(describe(entry)),
+    onRequest: (logged) => say(describe(logged)),
   });
 
   let stopping = false;
@@ -110,7 +110,7 @@ const announce = (emulator: Emulator): void => {
 const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 
 /** Describes a request in one line. Below it, indented, are the lines that its functions have logged. */
-const describe = ({ time, method, path, status, milliseconds, error, refusedOrigin, log }: AccessLogEntry): string => {
+const describe = ({ time, method, path, status, milliseconds, error, refusedOrigin, log }: AccessLogLine): string => {
   const hidden = refusedOrigin && `CORS does not let a page of ${refusedOrigin} read it`;
   const remark = [error, hidden].filter(Boolean).join('; ');
   const row = `${clock.format(new Date(time))} ${method} ${path} ${status} ${Math.round(milliseconds)} ms`;

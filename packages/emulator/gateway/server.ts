@@ -9,7 +9,7 @@ import type { HttpResponse } from './response.ts';
  * One request in the access log. `time` (ISO 8601) is when the request's headers arrived, and `milliseconds` how long the
  * response took from then.
  */
-export type AccessLogEntry = {
+export type AccessLogLine = {
   time: string;
   method: string;
   path: string;
@@ -28,7 +28,7 @@ export type AccessLogEntry = {
 export type GatewayOptions = {
   /** Handles a request with the API that is being served at that time; a reload may replace the API. */
   respond: Respond;
-  onRequest: (entry: AccessLogEntry) => void;
+  onRequest: (logged: AccessLogLine) => void;
   /**
    * Called before the API handles a request. Returns true if `intercept` responds itself; the API then does nothing. It
    * must not throw, which would end the process.
@@ -55,9 +55,9 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
     const { pathname: path } = splitTarget(url);
     const { status, body } = response;
     const errorBody = status >= 400 && { errorBody: String(body).slice(0, 4_000) };
-    const entry = { time, method, path, status, milliseconds, requestId, log };
+    const logged = { time, method, path, status, milliseconds, requestId, log };
     try {
-      await onRequest({ ...entry, ...(error && { error }), ...errorBody, ...cors });
+      await onRequest({ ...logged, ...(error && { error }), ...errorBody, ...cors });
     } catch (failure) {
       console.error('onRequest failed:', failure);
     }

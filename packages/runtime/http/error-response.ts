@@ -1,6 +1,6 @@
 import type { MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import { type CatalogueEntry, CatalogueError, errors } from './errors.ts';
+import { CatalogueError, type ErrorResponse, errors } from './errors.ts';
 import { jsonResponse } from './json-response.ts';
 import { type OperationContext, storeTime } from './store-time.ts';
 
@@ -48,12 +48,12 @@ export const errorResponse = (
   onError: (request) => {
     const thrown = request.error;
     const error = inCatalogue(thrown, table);
-    const { entry, message } = error;
+    const { response, message } = error;
     log(error, thrown, {
       store: storeTime(request.context.storeCalls),
       gatewayRequestId: request.event?.requestContext?.requestId,
     });
-    request.response = jsonResponse(entry.status, { error: entry.error, message }, entry.headers);
+    request.response = jsonResponse(response.status, { error: response.error, message }, response.headers);
   },
 });
 
@@ -61,18 +61,18 @@ const inCatalogue = (thrown: unknown, table: ErrorRows): CatalogueError => {
   if (thrown instanceof CatalogueError) return thrown;
   for (const [number, rows] of Object.entries(table)) {
     const row = rows.find(([errorClass]) => thrown instanceof errorClass);
-    if (row) return new CatalogueError(entryOf(Number(number), row[1]));
+    if (row) return new CatalogueError(responseOf(Number(number), row[1]));
   }
   return new CatalogueError(errors.fault);
 };
 
 /** The first three digits of an error number are the status. */
-export const entryOf = (error: number, message?: string): CatalogueEntry => {
-  const shared = Object.values<CatalogueEntry>(errors).find((entry) => entry.error === error);
+export const responseOf = (error: number, message?: string): ErrorResponse => {
+  const shared = Object.values<ErrorResponse>(errors).find((response) => response.error === error);
   return { status: Math.floor(error / 100), error, headers: {}, ...shared, message: message ?? shared?.message ?? '' };
 };
 
-const log = ({ entry: { status, error }, reason }: CatalogueError, thrown: unknown, more: object): void => {
+const log = ({ response: { status, error }, reason }: CatalogueError, thrown: unknown, more: object): void => {
   const bundle = process.env['BUNDLE_SHA256'];
   const failure = () => ({ outcome: 'failed', error, cause: describeError(thrown), bundle, ...more });
   if (status < 500) console.info({ outcome: 'refused', error, reason, ...more });

@@ -1,4 +1,5 @@
-export type CatalogueEntry = { status: number; error: number; message: string; headers?: Record<string, string> };
+/** What the service answers instead of a success. */
+export type ErrorResponse = { status: number; error: number; message: string; headers?: Record<string, string> };
 
 /**
  * The errors that any operation may return, each with an example in schemas/openapi.yaml. The number `error` never
@@ -38,20 +39,20 @@ export const errors = {
     message: 'the service had no time left to ask the store; sending the same request again is safe',
     headers: { 'retry-after': '1' },
   },
-} as const satisfies Record<string, CatalogueEntry>;
+} as const satisfies Record<string, ErrorResponse>;
 
 /**
- * An error that carries its catalogue entry. `detail`, if given, replaces the entry's message in the response. `reason`
- * goes to the log, so it must not contain anything that the client has sent.
+ * An error that carries its response. `detail`, if given, replaces the response's message. `reason` goes to the log, so
+ * it must not contain anything that the client has sent.
  */
 export class CatalogueError extends Error {
   override readonly name = 'CatalogueError';
-  readonly entry: CatalogueEntry;
+  readonly response: ErrorResponse;
   readonly reason: string;
 
-  constructor(entry: CatalogueEntry, detail: string = entry.message, reason: string = entry.message) {
+  constructor(response: ErrorResponse, detail: string = response.message, reason: string = response.message) {
     super(detail);
-    this.entry = entry;
+    this.response = response;
     this.reason = reason;
   }
 }

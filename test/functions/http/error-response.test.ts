@@ -38,7 +38,7 @@ test.each([undefined, 'text', {}])('errorResponse responds with the error 50001 
   });
 });
 
-test('errorResponse maps an error class and its subclasses to one entry of the error catalogue', async () => {
+test('errorResponse maps an error class and its subclasses to one error of the catalogue', async () => {
   class TakenTwice extends Taken {}
   expect(await responseTo(new TakenTwice())).toMatchObject({ status: 413, error: 41301 });
   expect(await responseTo(new Error('Taken'))).toMatchObject({ status: 500, error: 50001 });

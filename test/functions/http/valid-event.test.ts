@@ -29,7 +29,7 @@ const check = async (
     .handler((valid) => valid);
   return handler(event, lambdaContext).catch((error: CatalogueError) => {
     expect(error).toBeInstanceOf(CatalogueError);
-    expect(error.entry).toBe(errors.notValid);
+    expect(error.response).toBe(errors.notValid);
     return error[text];
   });
 };

@@ -1,9 +1,9 @@
 /** Compares who may do what, no matter which policy allows that, and the ways into the service. */
 import {
-  entryOf,
   type Finding,
   isLate,
   ofType,
+  ownValue,
   type Resource,
   type Template,
   textOf,
@@ -244,7 +244,7 @@ const entrancesOf = (template: Template): Entrance[] => {
     const { Target, RouteKey, Body, BodyS3Location, DisableExecuteApiEndpoint: isOff = false } = Properties;
     // If an API has one of these properties, API Gateway makes routes that can be open to everyone.
     const isQuick = [Target, RouteKey, Body, BodyS3Location].some((each) => each !== undefined);
-    const type = entryOf(Target, 'Fn::If') ? Target : 'NONE';
+    const type = ownValue(Target, 'Fn::If') ? Target : 'NONE';
     const quick = entrance(`${textOf(RouteKey) || '$default'} of ${id}`, type, Condition);
     const address = entrance(`The execute-api address of ${id}`, isLate(isOff) ? isOff : 'NONE', Condition);
     return [...(isQuick ? [quick] : []), ...(String(isOff) === 'true' ? [] : [{ ...address, rule: 'route' as const }])];

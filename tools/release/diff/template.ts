@@ -49,10 +49,10 @@ export const withoutHashes = (template: Template): Template => {
 const hashOfPermissions = /(?<=[\dA-F]{8})[\da-f]{8}$/;
 
 /** Returns a property's value; undefined if `value` has no such property. */
-export const entryOf = (value: unknown, key: unknown): unknown =>
+export const ownValue = (value: unknown, key: unknown): unknown =>
   value instanceof Object ? new Map(Object.entries(value)).get(String(key)) : undefined;
 
-const isNoValue = (value: unknown): boolean => entryOf(value, 'Ref') === 'AWS::NoValue';
+const isNoValue = (value: unknown): boolean => ownValue(value, 'Ref') === 'AWS::NoValue';
 
 /**
  * Puts what a template defines (parameters, mappings, conditions) in the places that name it. CloudFormation evaluates
@@ -61,13 +61,13 @@ const isNoValue = (value: unknown): boolean => entryOf(value, 'Ref') === 'AWS::N
 export const withDefinitions = (template: Template): Template => {
   const { Resources, Conditions, Parameters, Mappings } = template;
   const parameter = (name: unknown): object | undefined => {
-    const definition = entryOf(Parameters, name);
+    const definition = ownValue(Parameters, name);
     // The rest of a definition, such as its description, does not say which value the parameter has.
-    const [Type, Default] = ['Type', 'Default'].map((key) => entryOf(definition, key));
+    const [Type, Default] = ['Type', 'Default'].map((key) => ownValue(definition, key));
     return definition === undefined ? undefined : { Parameter: { [String(name)]: { Type, Default } } };
   };
   const condition = (name: unknown, outer: unknown[]): unknown => {
-    const definition = outer.includes(name) ? undefined : entryOf(Conditions, name);
+    const definition = outer.includes(name) ? undefined : ownValue(Conditions, name);
     return definition === undefined ? name : { [String(name)]: expand(definition, [...outer, name]) };
   };
   const evaluate = (key: string, inner: unknown, outer: unknown[]): unknown => {
@@ -81,7 +81,7 @@ export const withDefinitions = (template: Template): Template => {
     const values = inner.map((each) => expand(each, outer));
     if (key === 'Fn::If') return { [key]: [condition(inner[0], outer), ...values.slice(1)] };
     if (key !== 'Fn::FindInMap') return undefined;
-    return values.reduce(entryOf, Mappings) ?? { [key]: values, Map: entryOf(Mappings, values[0]) ?? Mappings };
+    return values.reduce(ownValue, Mappings) ?? { [key]: values, Map: ownValue(Mappings, values[0]) ?? Mappings };
   };
   const expand = (value: unknown, outer: unknown[] = []): unknown => {
     if (Array.isArray(value)) return value.filter((each) => !isNoValue(each)).map((each) => expand(each, outer));

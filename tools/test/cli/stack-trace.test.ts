@@ -125,7 +125,7 @@ test('npm run stack-trace prints each log line, with or without a timestamp, and
   expect(stdout).not.toContain('/var/task');
 });
 
-test('a log entry on several lines, as the CloudWatch console shows it, and a bare stack trace are translated', () => {
+test('a log record on several lines, as the CloudWatch console shows it, and a bare stack trace are translated', () => {
   const bare = translateLog(stack, bundles[0]);
   expect(bare).toMatch(/^Error: oops\n {4}at start \(\S+:\d+:\d+\)$/);
   const pretty = JSON.stringify(records[0], null, 2);

@@ -1,5 +1,5 @@
 /** Tests the words for why a request did not succeed. The other tests of its row are in request-log.test.ts. */
-import type { AccessLogEntry } from 'http-api-emulator';
+import type { AccessLogLine } from 'http-api-emulator';
 import { expect, test } from 'vitest';
 import { errors } from '../../../packages/runtime/http/errors.ts';
 import { reasonFor } from '../../start/reasons.ts';
@@ -10,7 +10,7 @@ const refused = (reason: string) => logged({ outcome: 'refused', error: 40002, r
 const failed = (cause: object) => logged({ outcome: 'failed', cause });
 const body = (message: string, error?: number) => JSON.stringify({ error, message });
 
-test.each<[status: number, entry: Partial<AccessLogEntry>, reason: string]>([
+test.each<[status: number, logged: Partial<AccessLogLine>, reason: string]>([
   [200, { log: logged({ outcome: 'created' }) }, ''],
   [204, { refusedOrigin: 'http://a.example' }, 'http://a.example is refused by CORS'],
   [400, { log: refused('* is not allowed'), errorBody: body('size is not allowed', 40002) }, 'size is not allowed'],
@@ -48,6 +48,6 @@ test.each<[status: number, entry: Partial<AccessLogEntry>, reason: string]>([
   [503, { log: failed({ stack: 'TimeoutError: too late' }) }, 'too late'],
   [503, { log: failed({ stack: 'CatalogueError: no time left' }) }, 'no time left'],
   [503, { log: failed({ stack: 'Error: a', cause: { name: 'TimeoutError', code: 'E' } }) }, 'a: TimeoutError: E'],
-])('the reason for a %i of %j is: %s', (status, entry, reason) => {
-  expect(reasonFor({ ...request, status, log: [], ...entry })).toBe(reason);
+])('the reason for a %i of %j is: %s', (status, logged, reason) => {
+  expect(reasonFor({ ...request, status, log: [], ...logged })).toBe(reason);
 });

@@ -9,11 +9,11 @@ import { accessLine, RequestLog } from '../../start/request-log.ts';
 import { printable } from '../../start/terminal.ts';
 
 const time = new Date(2026, 10, 26, 16, 5, 9).toISOString();
-const entry = { time, method: 'POST', path: '/plants', status: 200, milliseconds: 1.6, requestId: 'aBc=', log: [] };
+const logged = { time, method: 'POST', path: '/plants', status: 200, milliseconds: 1.6, requestId: 'aBc=', log: [] };
 const start = '16:05:09 POST /plants';
 
 const logging = (message: unknown, level = 'ERROR') => ({
-  ...{ ...entry, status: 500 },
+  ...{ ...logged, status: 500 },
   log: [{ functionName: 'Worker0123ABCD', level, message }],
 });
 
@@ -23,7 +23,7 @@ describe('the row that npm start prints for a request', () => {
       { functionName: 'Authorizer', level: 'INFO', message: { outcome: 'allowed' } },
       { functionName: 'CreatePlant', level: 'INFO', message: { outcome: 'created', store: { milliseconds: 5 } } },
     ];
-    expect(accessLine({ ...entry, log })).toBe(`${start} 200 2 ms aBc=`);
+    expect(accessLine({ ...logged, log })).toBe(`${start} 200 2 ms aBc=`);
   });
 
   test('is followed by what else the functions logged, indented, so that none of it can pass for a row', () => {
@@ -32,7 +32,7 @@ describe('the row that npm start prints for a request', () => {
       { functionName: 'Worker', level: 'WARN', message: { outcome: 'keys not fetched', cause: '\x9b' } },
       { functionName: 'Worker', level: 'INFO', message: undefined },
     ];
-    expect(accessLine({ ...entry, log }).split('\n')).toEqual([
+    expect(accessLine({ ...logged, log }).split('\n')).toEqual([
       `${start} 200 2 ms aBc=`,
       '    Worker INFO two',
       '    lines\\u001b[2J',
@@ -55,7 +55,7 @@ describe('the row that npm start prints for a request', () => {
     const thrown = { ...logging(error), error: 'Worker0123ABCD: TypeError: oops' };
     expect(accessLine(thrown)).toBe(`${start} 500 2 ms aBc= Worker: TypeError: oops\n${trace}`);
     const log = [{ functionName: 'Worker', level: 'WARN', message: 'Tried:', ...error }];
-    expect(accessLine({ ...entry, log })).toBe(
+    expect(accessLine({ ...logged, log })).toBe(
       `${start} 200 2 ms aBc=\n    Worker WARN {"message":"Tried:","errorType":"TypeError","errorMessage":"oops"}\n${trace}`,
     );
   });
@@ -80,7 +80,7 @@ describe('the row that npm start prints for a request', () => {
   ])('has columns on a terminal, and is cut at its width of %i: %s', (columns, path, text) => {
     const terminal = Object.assign(new PassThrough(), { isTTY: true, columns });
     const log = [{ functionName: 'Authorizer', level: 'INFO', message: { outcome: 'refused', reason: 'scope' } }];
-    const refused = { ...entry, path, status: 403, requestId: 'QcNvjVNaC1t4m14=', log };
+    const refused = { ...logged, path, status: 403, requestId: 'QcNvjVNaC1t4m14=', log };
     const plain = stripVTControlCharacters(accessLine(refused, terminal));
     expect(plain).toBe(text);
     expect(plain.length).toBeLessThanOrEqual(columns);
@@ -105,7 +105,7 @@ let sent = 0;
 const add = (count: number, status = 200): void => {
   for (let index = 0; index < count; index += 1) {
     sent += 1;
-    log.add({ ...entry, status, requestId: `${sent}=` });
+    log.add({ ...logged, status, requestId: `${sent}=` });
   }
 };
 /**

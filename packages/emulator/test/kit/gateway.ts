@@ -4,7 +4,7 @@ import type { APIGatewayProxyEventV2, APIGatewayRequestAuthorizerEventV2 } from 
 import { httpApi } from '../../gateway/api.ts';
 import type { Invoke } from '../../gateway/invocation.ts';
 import type { Clock } from '../../gateway/lambda-authorizer.ts';
-import { type AccessLogEntry, gateway } from '../../gateway/server.ts';
+import { type AccessLogLine, gateway } from '../../gateway/server.ts';
 import type { Outcome } from '../../lambda/functions.ts';
 import { type ApiSpec, defaultStage, type LambdaAuthorizerSpec, type RouteSpec } from '../../served-stack.ts';
 import { account } from './templates.ts';
@@ -61,7 +61,7 @@ type Options = Partial<Parameters<typeof gateway>[0]> & { clock?: Clock };
 export const start = async (functions: Functions = {}, api: Partial<ApiSpec> = {}, options: Options = {}) => {
   const called: string[] = [];
   const events: Record<string, unknown> = {};
-  const log: AccessLogEntry[] = [];
+  const log: AccessLogLine[] = [];
   const results: Record<string, unknown> = { Authorizer: allow, Orders: { statusCode: 200, body: 'ok' }, ...functions };
   const invoke: Invoke = async ({ functionName: name }, event, onStart) => {
     called.push(name);
