@@ -18,7 +18,7 @@ import {
 } from '@lambda-service/runtime/http';
 import { createPlant } from './create-plant.ts';
 import type { Operations } from './generated/contract.ts';
-import * as contract from './generated/create-plant.js';
+import * as rules from './generated/create-plant.js';
 
 const table = openTable(fromEnvironment('TABLE_NAME'));
 
@@ -35,7 +35,7 @@ export const errors: ErrorTable<Operations['createPlant']> = {
 
 export const handler = httpOperation(errors)
   .use(jsonBody())
-  .use(validEvent(contract))
+  .use(validEvent(rules))
   .use(timeLeft())
   .handler(async ({ body, requestContext }, { storeCalls }, { signal }) => {
     const { outcome, plant } = await createPlant(table, body, { signal, storeCalls });

@@ -15,7 +15,7 @@ import {
 import { HttpMethod } from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import type { Construct } from 'constructs';
-import { operations as contract, type OperationId, responseHeaders } from '../functions/generated/contract.ts';
+import { type OperationId, operations, responseHeaders } from '../functions/generated/contract.ts';
 import { PlantsTable } from './plants-table.ts';
 
 export const names = {
@@ -44,19 +44,19 @@ export class PlantStoreStack extends ServiceStack {
     plants.grant(createPlant, 'dynamodb:UpdateItem');
     const functions = { createPlant } satisfies Record<OperationId, OperationFunction>;
 
-    const scopes = scopesOf(contract);
+    const scopes = scopesOf(operations);
     const issuer = trustedIssuer(this, 'TokenIssuer', { externalIssuer, clientIds, scopes, stage, ...names });
     const authorizer = new Authorizer(this, 'Authorizer', { entry: 'authorizer.lambda.ts', issuer, ...common });
 
-    const cors = { contract, responseHeaders, allowOrigins };
+    const cors = { operations, responseHeaders, allowOrigins };
     const api = new GuardedApi(this, 'Api', { authorizer: authorizer.live, cors, domain, throttle, stage });
-    for (const { method, path, name, fn } of listRoutes(contract, functions))
+    for (const { method, path, name, fn } of listRoutes(operations, functions))
       api.addRoutes({ path, methods: [HttpMethod[method]], integration: new HttpLambdaIntegration(name, fn.live) });
 
-    const operations = Object.values(functions);
     const called = { apiUrl: api.outputs.ApiUrl, issuer: issuer.issuer };
     const pages = stage === 'prod' ? [new OutsideCheck(this, 'OutsideCheck', { ...called, ...common }).alarm] : [];
-    const monitoring = new Monitoring(this, 'Monitoring', { api, operations, authorizer, pages, stage, alarmEmail });
+    const watched = { api, operations: Object.values(functions), authorizer };
+    const monitoring = new Monitoring(this, 'Monitoring', { ...watched, pages, stage, alarmEmail });
     if (budget !== undefined && alarmEmail !== undefined) new AccountBudget(this, 'Budget', budget, alarmEmail);
 
     if (stage === 'prod') {

@@ -11,9 +11,9 @@ import type { Operation } from './operations.ts';
 import { ServiceLog } from './service-log.ts';
 import type { Domain, Settings } from './settings.ts';
 
-/** `contract` and `responseHeaders` are those of functions/generated/contract.ts. Without origins, there is no CORS. */
+/** `operations` and `responseHeaders` are those of functions/generated/contract.ts. Without origins, there is no CORS. */
 type Cors = Pick<Settings, 'allowOrigins'> & {
-  contract: Readonly<Record<string, Operation>>;
+  operations: Readonly<Record<string, Operation>>;
   responseHeaders: readonly string[];
 };
 
@@ -84,12 +84,12 @@ export class GuardedApi extends apigateway.HttpApi {
 }
 
 /** Returns CORS settings for the contract's methods and headers. Cookies are not allowed: tokens are in a header. */
-export const corsFor = ({ contract, responseHeaders, allowOrigins }: Cors): apigateway.CorsPreflightOptions => {
-  const operations = Object.values(contract);
-  const parameters = operations.flatMap((operation) => operation.parameters.filter((each) => each.in === 'header'));
+export const corsFor = ({ operations, responseHeaders, allowOrigins }: Cors): apigateway.CorsPreflightOptions => {
+  const all = Object.values(operations);
+  const parameters = all.flatMap((operation) => operation.parameters.filter((each) => each.in === 'header'));
   return {
     allowOrigins,
-    allowMethods: [...new Set(operations.map(({ method }) => apigateway.CorsHttpMethod[method]))],
+    allowMethods: [...new Set(all.map(({ method }) => apigateway.CorsHttpMethod[method]))],
     allowHeaders: [...new Set(['authorization', 'content-type', ...parameters.map(({ name }) => name)])],
     exposeHeaders: [...responseHeaders],
     // How long a browser may cache the answer to a CORS preflight request. Chromium caches it for at most two hours.

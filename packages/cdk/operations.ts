@@ -18,10 +18,10 @@ export type Operation = {
  * @throws ConfigurationError that names an operation without a function
  */
 export const listRoutes = <Id extends string>(
-  contract: Readonly<Record<Id, Operation>>,
+  operations: Readonly<Record<Id, Operation>>,
   functions: Readonly<Record<NoInfer<Id>, ServiceFunction>>,
 ) =>
-  (Object.entries(contract) as [Id, Operation][]).map(([id, { method, path }]) => {
+  (Object.entries(operations) as [Id, Operation][]).map(([id, { method, path }]) => {
     const fn: ServiceFunction | undefined = functions[id];
     if (fn === undefined)
       throw new ConfigurationError(`The contract has the operation ${id}, but the stack has no function for it.`);
@@ -29,8 +29,8 @@ export const listRoutes = <Id extends string>(
   });
 
 /** Returns every scope of a contract once. */
-export const scopesOf = (contract: Readonly<Record<string, Operation>>): string[] => [
-  ...new Set(Object.values(contract).flatMap(({ scopes }) => scopes)),
+export const scopesOf = (operations: Readonly<Record<string, Operation>>): string[] => [
+  ...new Set(Object.values(operations).flatMap(({ scopes }) => scopes)),
 ];
 
 /** The function of an operation. The runtime answers each request well before the function's time-out. */

@@ -3,8 +3,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
+import { type Contract, resolve, type Schema } from './document.ts';
 import { type Header, type Operation, type Response, readOperations } from './operations.ts';
-import { type Contract, isSchema, resolve, type Schema, schemasOf } from './schemas.ts';
+import { isSchema, schemasOf } from './schemas.ts';
 import { type Place, partsOf, refusals } from './subset.ts';
 
 export const readContract = (file: string): Contract => parse(readFileSync(file, 'utf8')) as Contract;

@@ -1,3 +1,3 @@
 export { breaksOf, readContract, readReleases } from './compatibility.ts';
-export { type Contract, readOperations, type Schema } from './operations.ts';
-export { resolve } from './schemas.ts';
+export { type Contract, resolve, type Schema } from './document.ts';
+export { readOperations } from './operations.ts';

@@ -5,7 +5,8 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
-import { type Contract, readOperations } from './operations.ts';
+import type { Contract } from './document.ts';
+import { readOperations } from './operations.ts';
 import { sourceHash } from './source-hash.ts';
 import { capitalize, compileTypes, fileOf } from './types.ts';
 import { compileValidators } from './validators.ts';

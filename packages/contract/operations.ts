@@ -1,7 +1,6 @@
 /** Reads the operations of an OpenAPI document. Throws an error for anything that is not supported. */
-import { type Contract, checkBody, checkSchemas, isInherited, resolve, type Schema } from './schemas.ts';
-
-export type { Contract, Schema };
+import { type Contract, resolve, type Schema } from './document.ts';
+import { checkBody, checkSchemas, isInherited } from './schemas.ts';
 
 /** For each place of a parameter, the property of API Gateway's event (payload format 2.0) that has its value. */
 export const eventProperties = { path: 'pathParameters', query: 'queryStringParameters', header: 'headers' } as const;

@@ -1,30 +1,10 @@
 /**
- * Follows the references in an OpenAPI document, finds or changes the schemas inside other schemas, and refuses schemas
- * from which the contract's compiler would generate wrong validators or wrong types.
+ * Finds or changes the schemas inside other schemas, and refuses those from which the contract's compiler would generate
+ * wrong validators or wrong types.
  */
-
-export type Schema = { [keyword: string]: unknown };
-
-export type Contract = {
-  paths: Record<string, Record<string, unknown>>;
-  components: { schemas: Record<string, Schema>; [kind: string]: Record<string, Schema> };
-};
+import { type Contract, resolve, type Schema } from './document.ts';
 
 export const notSupported = (what: string): Error => new Error(`${what} is not supported.`);
-
-/**
- * Returns what a $ref points to, or the value itself if it has no $ref. @throws Error if the $ref leads nowhere or in a
- * circle
- */
-export const resolve = <T extends { $ref?: string }>(contract: Contract, value: T, followed: string[] = []): T => {
-  const { $ref } = value;
-  if ($ref === undefined) return value;
-  const [, kind = '', name = ''] = /^#\/components\/(\w+)\/([\w.-]+)$/.exec($ref) ?? [];
-  const target = contract.components[kind]?.[name];
-  if (target === undefined) throw new Error(`A reference leads to ${$ref}, which does not exist.`);
-  if (followed.includes($ref)) throw new Error(`${$ref} refers to itself.`);
-  return resolve(contract, target as T, [...followed, $ref]);
-};
 
 /**
  * The keywords whose value is a schema, a list of schemas or a map of schemas. The values of all other keywords, such

@@ -1,5 +1,7 @@
 /** Checks whether one schema accepts every value that another accepts. Knows the keywords that our contracts use. */
-import { annotations, type Contract, isSchema, resolve, type Schema } from './schemas.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type Contract, inlined, resolve, type Schema } from './document.ts';
+import { annotations, isSchema } from './schemas.ts';
 import { integerLimits, safeIntegers } from './validators.ts';
 
 /** A schema, and the contract in which its references are looked up. */
@@ -110,8 +112,8 @@ class Comparison {
     if (/^max[A-Z]/.test(keyword)) return narrow.some((limit) => Number(limit) <= Number(value));
     if (keyword === 'additionalProperties' && value === true) return true;
     if (keyword === 'additionalProperties' && !this.#hasFieldsOf(part)) return false;
-    const text = inlined(this.#wide, value);
-    return narrow.some((each) => inlined(this.#narrow.contract, each) === text);
+    const wide = inlined(this.#wide, value);
+    return narrow.some((each) => isDeepStrictEqual(inlined(this.#narrow.contract, each), wide));
   }
 
   #hasTypes(types: unknown[]): boolean {
@@ -164,17 +166,3 @@ const rangeOf = (part: Schema): string =>
   ['format', ...Object.keys(boundKeywords)]
     .flatMap((keyword) => (part[keyword] === undefined ? [] : [`${keyword} ${part[keyword]}`]))
     .join(', ') || 'no format';
-
-/**
- * Returns a keyword's value as text in which each reference is replaced by its target, so that values can be compared.
- */
-const inlined = (contract: Contract, value: unknown, followed: unknown[] = []): string => {
-  if (!(value instanceof Object)) return JSON.stringify(value);
-  if (Array.isArray(value)) return JSON.stringify(value.map((each) => inlined(contract, each, followed)));
-  const { $ref } = value as Schema;
-  if (followed.includes($ref)) return JSON.stringify($ref);
-  // If $ref is not a string, `value` is a map of fields, one of which has the name $ref.
-  if (typeof $ref === 'string') return inlined(contract, resolve(contract, value), [...followed, $ref]);
-  const fields = Object.entries(value).map(([name, each]) => [name, inlined(contract, each, followed)]);
-  return JSON.stringify(fields.toSorted());
-};

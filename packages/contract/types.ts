@@ -2,8 +2,9 @@
  * Generates TypeScript from the contract: types of its schemas and operations, and data for the client and the stack.
  */
 import { compile } from 'json-schema-to-typescript';
+import { type Contract, resolve, type Schema } from './document.ts';
 import { type Operation, parametersByPlace } from './operations.ts';
-import { type Contract, mapSchema, mapSchemas, resolve, type Schema } from './schemas.ts';
+import { mapSchema, mapSchemas } from './schemas.ts';
 
 /** The name of an operation's files, such as `create-plant` for createPlant. */
 export const fileOf = (id: string): string => id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

@@ -5,8 +5,9 @@ import { _Code, type Name } from 'ajv/dist/compile/codegen/code.js';
 import standaloneCode from 'ajv/dist/standalone/index.js';
 import addFormats from 'ajv-formats';
 import { build } from 'esbuild';
+import { type Contract, resolve, type Schema } from './document.ts';
 import { eventProperties, type Operation, parametersByPlace } from './operations.ts';
-import { annotations, type Contract, mapSchema, mapSchemas, notSupported, resolve, type Schema } from './schemas.ts';
+import { annotations, mapSchema, mapSchemas, notSupported } from './schemas.ts';
 
 /**
  * The value of our keyword `range`, which says what numbers are valid; `condition` is a JavaScript expression about the

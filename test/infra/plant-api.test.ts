@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import { corsFor } from '../../packages/cdk/guarded-api.ts';
 import { listRoutes } from '../../packages/cdk/operations.ts';
-import { operations as contract } from '../kit/contract.ts';
+import { operations as documented } from '../kit/contract.ts';
 import { allowOrigins, kinds, named, templateOf, withStack, zone } from '../kit/stacks.ts';
 import { arn, byOperation, ofType, propertiesOf, ref, resolve, type Template, withoutHashes } from '../kit/template.ts';
 
@@ -66,7 +66,7 @@ describe('an API with allowed origins', () => {
 
   test("lets pages of these origins use the contract's methods and headers, and read its response headers, but not send cookies", () => {
     const methods = [...new Set(Object.values(operations).map(({ method }) => method))];
-    const headers = contract.flatMap(({ responses }) => responses.flatMap((response) => response.headers));
+    const headers = documented.flatMap(({ responses }) => responses.flatMap((response) => response.headers));
     expect(headers).toEqual(expect.arrayContaining(['retry-after', 'apigw-requestid', 'idempotent-replayed']));
     expect(propertiesOf('AWS::ApiGatewayV2::Api', template)).toEqual({
       Api: {
@@ -93,7 +93,7 @@ describe('an API with allowed origins', () => {
     const operation = operations.createPlant;
     const changed = { ...operation, method: 'PUT', parameters } as const;
     const { allowMethods, allowHeaders } = corsFor({
-      contract: { operation, changed },
+      operations: { operation, changed },
       responseHeaders: [],
       allowOrigins: [],
     });

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { type Contract, inlined } from 'openapi-contract/document';
 import { expect } from 'vitest';
 import { parse } from 'yaml';
 
@@ -34,34 +35,19 @@ export type Operation = {
   responses: ({ status: number; headers: string[] } & Body)[];
 };
 
-export type Contract = {
-  openapi: string;
-  info: { title: string; version: string };
-  security: unknown;
-  paths: Record<string, Record<string, OperationObject>>;
-  components: { schemas: Record<string, object> };
-};
-
 export const contract = parse(readFileSync(new URL('../../schemas/openapi.yaml', import.meta.url), 'utf8')) as Contract;
-
-/** Replaces each reference in a part of the contract with its target, except for references to schemas. */
-const resolved = <T>(value: T): T => {
-  if (Array.isArray(value)) return value.map(resolved) as T;
-  if (!(value instanceof Object)) return value;
-  const { $ref = '' } = value as { $ref?: string };
-  const [, kind = '', name = ''] = /^#\/components\/(?!schemas)(\w+)\/(.+)$/.exec($ref) ?? [];
-  const components: Record<string, Record<string, unknown>> = contract.components;
-  if (name !== '') return resolved(components[kind]?.[name]) as T;
-  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, resolved(field)])) as T;
-};
 
 const bodyOf = ({ schema, examples = {}, example }: MediaType): Body => ({
   schema,
   examples: example === undefined ? examples : { example: { value: example } },
 });
 
+type Paths = Record<string, Record<string, OperationObject>>;
+
+const pathsOf = (each: Contract) => inlined(each, each.paths) as Paths;
+
 /** The operations of the contract, with references replaced by their targets. */
-export const operations: Operation[] = Object.entries(resolved(contract.paths)).flatMap(([path, item]) =>
+export const operations: Operation[] = Object.entries(pathsOf(contract)).flatMap(([path, item]) =>
   Object.entries(item)
     .filter(([, { operationId }]) => operationId !== undefined)
     .map(([key, { operationId: id, security, parameters = [], requestBody, responses }]) => ({
@@ -113,7 +99,7 @@ export const examplesOf = ({ examples = {} }: Body): unknown[] => Object.values(
 /** Returns a function that tells whether createPlant of an earlier contract takes a body and defines all its fields. */
 export const takenBy = (earlier: Contract): ((body: unknown) => boolean) => {
   const { method = '', path = '' } = operations.find(({ id }) => id === 'createPlant') ?? {};
-  const body = earlier.paths[path]?.[method.toLowerCase()]?.requestBody.content['application/json'].schema;
+  const body = pathsOf(earlier)[path]?.[method.toLowerCase()]?.requestBody.content['application/json'].schema;
   return body === undefined ? () => false : compilerOf(earlier)({ ...body, unevaluatedProperties: false });
 };
 

@@ -8,15 +8,16 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import type { Contract } from 'openapi-contract';
 import { inject, vi } from 'vitest';
 import { parse } from 'yaml';
-import { operations as contract } from '../../functions/generated/contract.ts';
+import { operations } from '../../functions/generated/contract.ts';
 import { bundle, setBundle } from '../../packages/cdk/bundling.ts';
 import { ServiceFunction } from '../../packages/cdk/service-function.ts';
 import type { FunctionSpec } from '../../packages/emulator/served-stack.ts';
 import { readTemplate, type Template } from '../../packages/emulator/template/read-template.ts';
 import { checkOut, sharedWithMain, startIn } from '../../tools/release/project-copy.ts';
-import { type Contract, takenBy } from './contract.ts';
+import { takenBy } from './contract.ts';
 import { bodyOf, type Content, newId, someContents } from './example.ts';
 import { temporaryFolder } from './local-service.ts';
 import { startLimit } from './scale.ts';
@@ -147,7 +148,7 @@ type Resources = Record<string, Template['Resources'][string] & { DeletionPolicy
 
 /** The operation whose grants and code the tests change: the contract's first. */
 const [[id, name]] = operationNames as [(typeof operationNames)[number]];
-export const changedOperation = { id, name, entry: `${contract[id].file}.lambda.ts` };
+export const changedOperation = { id, name, entry: `${operations[id].file}.lambda.ts` };
 
 /** What the function of `changedOperation` may do to the stack's tables. */
 export const grantedActions = permissionsOf(name).flatMap((each) => /dynamodb:\w+/.exec(each) ?? []);

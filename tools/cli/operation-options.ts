@@ -3,12 +3,14 @@ import { type Operation, parseJson } from '@lambda-service/client';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { matching } from '../start/terminal.ts';
 
-/** Names an operation's command by the first word of the id, or by all words if another command has that one. */
-export const commandName = (id: string, ids: string[]): string => {
-  const firstWord = (each: string): string => each.replace(/[A-Z].*/, '');
-  const words = ['add', 'import', ...ids.map(firstWord)];
-  const isUnique = words.filter((word) => word === firstWord(id)).length === 1;
-  return isUnique ? firstWord(id) : id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+/**
+ * Names the command of the operation in `file`, such as create-plant, by the first word, or by all words if another
+ * command has that one. `files` has those of all operations.
+ */
+export const commandName = (file: string, files: string[]): string => {
+  const firstWord = (each: string): string => each.replace(/-.*/, '');
+  const words = ['add', 'import', ...files.map(firstWord)];
+  return words.filter((word) => word === firstWord(file)).length === 1 ? firstWord(file) : file;
 };
 
 /**

@@ -11,6 +11,7 @@ import { NpmCommand } from './npm-command.ts';
 import { addOptions, commandName } from './operation-options.ts';
 
 const ids = Object.keys(operations) as OperationId[];
+const files = ids.map((id) => operations[id].file);
 
 const url = matching(/^https?:\/\/./, 'It must be a URL such as https://host.example', String);
 const lineNumber = matching(/^[1-9]\d{0,14}$/, 'It must be the number of a line, from 1.', Number);
@@ -36,7 +37,9 @@ export const plant: Command = async (process, console) => {
   for (const id of ids) {
     const isCreate = id === 'createPlant';
     const what = isCreate ? 'what was sent and the response as one JSON line, for import' : 'the response as JSON';
-    const command = program.command(commandName(id, ids)).description(`Calls ${id}, and prints ${what}.`);
+    const command = program
+      .command(commandName(operations[id].file, files))
+      .description(`Calls ${id}, and prints ${what}.`);
     if (isCreate) command.alias('add');
     const given = addOptions(command, operations[id]);
     command.action(() => call(id, given()));

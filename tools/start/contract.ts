@@ -1,5 +1,6 @@
 /** Reads the contract for the API reference page, and for the example command that `npm start` prints. */
 import { readFile } from 'node:fs/promises';
+import { type Contract, inlined } from 'openapi-contract/document';
 import { dataFolder } from './settings.ts';
 
 /** A JSON Schema. Other keywords than these only describe or limit its values. */
@@ -33,12 +34,6 @@ export type Operation = {
   parameters?: (Described & { name: string; in: string })[];
   requestBody?: Body;
   responses: Record<string, Body & { headers?: Record<string, Described> }>;
-};
-
-export type Contract = {
-  info?: { title: string; version: string; description?: string };
-  paths: Record<string, Record<string, unknown>>;
-  components?: object;
 };
 
 /** Reads the contract. Integers become bigints, so that the digits of an example beyond ±2^53 do not change. */
@@ -94,21 +89,6 @@ export const operationsOf = (contract: Contract) =>
 
 /** Tells operations from the other keys of a path item, such as `summary`. */
 const isOperation = (entry: [string, unknown]): entry is [string, Operation] => 'responses' in Object(entry[1]);
-
-/** Replaces each reference in a part of the contract with what it refers to, but keeps one that it is following. */
-const inlined = (contract: Contract, value: unknown, following: string[] = []): unknown => {
-  if (Array.isArray(value)) return value.map((each) => inlined(contract, each, following));
-  if (!(value instanceof Object)) return value;
-  const { $ref, ...fields } = value as { $ref?: string };
-  const own = Object.fromEntries(
-    Object.entries(fields).map(([key, field]) => [key, inlined(contract, field, following)]),
-  );
-  if ($ref === undefined) return own;
-  if (following.includes($ref)) return { ...own, $ref };
-  const keys = $ref.split('/').slice(1);
-  const target = keys.reduce<unknown>((part, key) => Reflect.get(Object(part), key), contract);
-  return { ...Object(inlined(contract, target, [...following, $ref])), ...own };
-};
 
 /** Lists the examples of a parameter or a body. */
 export const examplesOf = ({ example, examples = {} }: Described) =>

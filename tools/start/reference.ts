@@ -2,7 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AccessLogLine } from 'http-api-emulator';
-import { type Contract, readContract, toJson } from './contract.ts';
+import type { Contract } from 'openapi-contract/document';
+import { readContract, toJson } from './contract.ts';
 
 /** The content of a response. If `location` is set, the response redirects there. */
 type Content = { type: string; body: string | Buffer; location?: string };

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { breaksOf } from '../compatibility.ts';
-import { type Contract, isSchema, type Schema } from '../schemas.ts';
+import type { Contract, Schema } from '../document.ts';
+import { isSchema } from '../schemas.ts';
+import { head } from './kit/compiled-contract.ts';
 
 const text = { type: 'string' };
 const int64 = { type: 'integer', format: 'int64' };
@@ -68,6 +70,7 @@ const contractOf = (change: Schema): Contract => {
     GatewayError: { type: 'object', required: ['message'], properties: { message: text } },
   };
   return {
+    ...head,
     paths: { [String(path)]: { put: operation } },
     components: { schemas, securitySchemes: { bearerAuth: parts['scheme'] ?? {} } },
   };

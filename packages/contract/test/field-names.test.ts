@@ -6,7 +6,8 @@ import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { breaksOf } from '../compatibility.ts';
-import { readOperations, type Schema } from '../operations.ts';
+import type { Schema } from '../document.ts';
+import { readOperations } from '../operations.ts';
 import { compileTypes } from '../types.ts';
 import { compiled, contractWith, jsonBody } from './kit/compiled-contract.ts';
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { readOperations, type Schema } from '../operations.ts';
+import type { Schema } from '../document.ts';
+import { readOperations } from '../operations.ts';
 import { compileTypes } from '../types.ts';
-import { compiled, contractWith, jsonBody } from './kit/compiled-contract.ts';
+import { compiled, contractWith, head, jsonBody } from './kit/compiled-contract.ts';
 
 const id = { name: 'id', in: 'path', required: true, schema: { type: 'string' } };
 const query = { name: 'q', in: 'query', schema: { type: 'string' } };
@@ -36,7 +37,7 @@ test.each<[change: object, message: string]>([
 
 test('the contract is refused if it has another method, an operationId twice, or a reference that leads nowhere', () => {
   const [item = {}] = Object.values(contractWith({}).paths);
-  const read = (paths: Record<string, Schema>) => () => readOperations({ paths, components: { schemas: {} } });
+  const read = (paths: Record<string, Schema>) => () => readOperations({ ...head, paths, components: { schemas: {} } });
   expect(read({ '/x': { trace: {} } })).toThrow('/x has trace, which is not supported.');
   expect(read({ '/things/{id}': item, '/other/{id}': item })).toThrow('Two operations have the operationId putThing.');
   const gone = contractWith({ responses: { 200: { $ref: '#/components/responses/Gone' } } });

@@ -2,15 +2,17 @@ import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import type { Contract, Operation, Schema } from '../operations.ts';
+import type { Contract, Schema } from '../document.ts';
+import type { Operation } from '../operations.ts';
 import { sourceHash } from '../source-hash.ts';
 import { compileTypes } from '../types.ts';
+import { head } from './kit/compiled-contract.ts';
 
 const text = { type: 'string' };
 const int64 = { type: 'integer', format: 'int64' };
 const properties = { name: text, since: { type: 'integer', readOnly: true } };
 const named = { $ref: '#/components/schemas/Named' };
-const contractOf = (schemas: Record<string, Schema>): Contract => ({ paths: {}, components: { schemas } });
+const contractOf = (schemas: Record<string, Schema>): Contract => ({ ...head, paths: {}, components: { schemas } });
 const contract = contractOf({ Id: int64, Named: { type: 'object', properties, required: ['name'] } });
 
 /** Returns the generated source for a contract with one operation, which has the given `parts`. */

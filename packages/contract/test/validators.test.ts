@@ -5,7 +5,8 @@ import path from 'node:path';
 import { transform } from 'esbuild';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { readOperations, type Schema } from '../operations.ts';
+import type { Schema } from '../document.ts';
+import { readOperations } from '../operations.ts';
 import { compileValidators } from '../validators.ts';
 import { compiled, contractWith, jsonBody } from './kit/compiled-contract.ts';
 

@@ -14,7 +14,7 @@ class TimeoutError extends Error {
 
 /**
  * Starts an operation's chain of Middy middlewares. It responds before the time-out, and turns errors into responses.
- * @example httpOperation(errors).use(validEvent(contract)).handler(...)
+ * @example httpOperation(errors).use(validEvent(rules)).handler(...)
  */
 export const httpOperation = (table: ErrorRows) =>
   middy<HttpEvent, APIGatewayProxyStructuredResultV2, Error, OperationContext>({

@@ -7,26 +7,30 @@ import { type EventParameter, parseParameters } from './parameters.ts';
 export type Validator<Event> = { (event: unknown): event is Event; errors?: ErrorObject[] | null };
 
 /** `names` are the names of fields and parameters in the contract. */
-type Contract<Event> = { validate: Validator<Event>; parameters: readonly EventParameter[]; names: readonly string[] };
+type EventRules<Event> = {
+  validate: Validator<Event>;
+  parameters: readonly EventParameter[];
+  names: readonly string[];
+};
 
 /**
  * Checks an event's parameters and parsed body against the contract. The argument is a module of functions/generated/.
  * @throws CatalogueError notValid, whose message names at most ten invalid fields, with the rules that they break
- * @example .use(validEvent(contract))
+ * @example .use(validEvent(rules))
  */
-export const validEvent = <Event>(contract: Contract<Event>): MiddlewareObj<Event> => {
+export const validEvent = <Event>(rules: EventRules<Event>): MiddlewareObj<Event> => {
   // @middy/validator's types demand an Ajv instance, but its documentation and its code use a compiled validator.
-  const { before } = validator({ eventSchema: contract.validate as unknown as Ajv });
+  const { before } = validator({ eventSchema: rules.validate as unknown as Ajv });
   return {
     before: async (request) => {
-      parseParameters(request.event as object, contract.parameters);
+      parseParameters(request.event as object, rules.parameters);
       try {
         await before?.(request);
       } catch (error) {
         if ((error as { statusCode?: unknown }).statusCode !== 400) throw error;
-        const violations = contract.validate.errors ?? [];
+        const violations = rules.validate.errors ?? [];
         // A name that the contract does not have comes from the client, so the log must not have it.
-        const inLog = (name: string): string => (contract.names.includes(name) ? name : '*');
+        const inLog = (name: string): string => (rules.names.includes(name) ? name : '*');
         // The first are enough for the log: half a million would take another second of CPU time.
         const first = violations.slice(0, limits.violations);
         throw new CatalogueError(errors.notValid, sentence(violations), sentence(first, inLog));

@@ -1,6 +1,6 @@
 import middy from '@middy/core';
+import type { Schema } from 'openapi-contract';
 import { describe, expect, test } from 'vitest';
-import type { Schema } from '../../../packages/contract/operations.ts';
 import { compiled, contractWith, jsonBody } from '../../../packages/contract/test/kit/compiled-contract.ts';
 import { CatalogueError, errors } from '../../../packages/runtime/http/errors.ts';
 import { type Validator, validEvent } from '../../../packages/runtime/http/valid-event.ts';

@@ -1,16 +1,8 @@
 /** Renders the contract as the page at /docs. Its script, page.js, sends the requests. */
 import { STATUS_CODES } from 'node:http';
 import { Marked } from 'marked';
-import {
-  type Body,
-  type Contract,
-  type Described,
-  examplesOf,
-  operationsOf,
-  type Schema,
-  toJson,
-  tokenCommand,
-} from '../contract.ts';
+import type { Contract } from 'openapi-contract/document';
+import { type Body, type Described, examplesOf, operationsOf, type Schema, toJson, tokenCommand } from '../contract.ts';
 
 class Html {
   readonly text: string;
@@ -39,7 +31,7 @@ type Operation = ReturnType<typeof operationsOf>[number];
 /** @param token is filled into the page */
 export const render = (contract: Contract, token: string): string => {
   const operations = operationsOf(contract);
-  const { title, version, description } = contract.info ?? {};
+  const { title, version, description } = contract.info;
   const { text } = html`<!doctype html>
 <html lang="en">
 <head>

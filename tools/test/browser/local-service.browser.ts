@@ -6,6 +6,7 @@ import { createServer, type Server } from 'node:http';
 import { parseJson } from '@lambda-service/client';
 import axe, { type AxeResults } from 'axe-core';
 import { build } from 'esbuild';
+import type { Contract } from 'openapi-contract';
 import { type Browser, chromium, type Locator, type Route } from 'playwright-core';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { operations as generated } from '../../../functions/generated/contract.ts';
@@ -24,7 +25,7 @@ import {
 } from '../../../test/kit/example.ts';
 import { fileFolder, run, startLocalService } from '../../../test/kit/local-service.ts';
 import { startPlantsStore } from '../../../test/kit/plants-store.ts';
-import { type Contract, readContract } from '../../start/contract.ts';
+import { readContract } from '../../start/contract.ts';
 import { render } from '../../start/reference/render.ts';
 import { fetchToken, readSession } from '../../start/session.ts';
 

@@ -119,17 +119,17 @@ test('the help of a command says which options are required, their types, how to
 
 test.each([
   [
-    ['createThing', 'deleteThing'],
+    ['create-thing', 'delete-thing'],
     ['create', 'delete'],
   ],
   [
-    ['createThing', 'createThingPart', 'getThing'],
+    ['create-thing', 'create-thing-part', 'get-thing'],
     ['create-thing', 'create-thing-part', 'get'],
   ],
   [
-    ['addThing', 'importThings'],
+    ['add-thing', 'import-things'],
     ['add-thing', 'import-things'],
   ],
-])('the operations %j have the commands %j, none of which is `add` or `import`', (ids, commands) => {
-  expect(ids.map((id) => commandName(id, ids))).toEqual(commands);
+])('the operations in the files %j have the commands %j, none of which is `add` or `import`', (files, commands) => {
+  expect(files.map((file) => commandName(file, files))).toEqual(commands);
 });

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
+import type { Contract } from 'openapi-contract/document';
 import { describe, expect, test, vi } from 'vitest';
 import { examplesOf, operations } from '../../../test/kit/contract.ts';
-import { type Contract, curlLine, exampleRequest, readContract } from '../../start/contract.ts';
+import { curlLine, exampleRequest, readContract } from '../../start/contract.ts';
 
 test('the example request sends the first example of a plant in the contract', async () => {
   const request = exampleRequest(await readContract());
@@ -10,6 +11,8 @@ test('the example request sends the first example of a plant in the contract', a
   expect(JSON.parse(request?.body ?? '')).toEqual(examplesOf(requestBody ?? {})[0]);
 });
 
+const contractWith = (item: object) => ({ paths: { '/plants/{id}': item } }) as unknown as Contract;
+
 const id = { name: 'id', in: 'path', example: -9223372036854775808n };
 const get = { parameters: [id], responses: {} };
 const examples = { one: { value: { id: 2n ** 53n + 1n } }, two: { value: {} } };
@@ -17,13 +20,13 @@ const put = { ...get, requestBody: { content: { 'application/json': { examples }
 
 test('the example request is the first operation that has a body, or else the first, with each integer as in the contract', () => {
   const path = '/plants/-9223372036854775808';
-  const requestOf = (item: object) => exampleRequest({ paths: { '/plants/{id}': item } } as Contract);
+  const requestOf = (item: object) => exampleRequest(contractWith(item));
   expect(requestOf({ parameters: [], get, delete: get })).toEqual({ method: 'GET', path });
   expect(requestOf({ get, put })).toEqual({ method: 'PUT', path, body: '{"id":9007199254740993}' });
 });
 
 test('the example request resolves references, and escapes a value in the path', () => {
-  const contract = {
+  const contract: unknown = {
     paths: {
       '/plants/{name}': {
         parameters: [{ name: 'name', in: 'path', examples: { one: { $ref: '#/components/examples/Name' } } }],
@@ -35,7 +38,11 @@ test('the example request resolves references, and escapes a value in the path',
       examples: { Name: { value: 'a/b' } },
     },
   };
-  expect(exampleRequest(contract)).toEqual({ method: 'PUT', path: '/plants/a%2Fb', body: '{"colour":"red"}' });
+  expect(exampleRequest(contract as Contract)).toEqual({
+    method: 'PUT',
+    path: '/plants/a%2Fb',
+    body: '{"colour":"red"}',
+  });
 });
 
 test.each<[what: string, item: object]>([
@@ -44,7 +51,7 @@ test.each<[what: string, item: object]>([
   ['the body has no example', { put: { requestBody: { content: {} }, responses: {} } }],
   ['there is no operation', { summary: 'One plant.' }],
 ])('there is no example request if %s', (_, item) => {
-  expect(exampleRequest({ paths: { '/plants/{id}': item } } as Contract)).toBeUndefined();
+  expect(exampleRequest(contractWith(item))).toBeUndefined();
 });
 
 describe('the curl command that npm start prints', () => {

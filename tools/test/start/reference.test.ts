@@ -60,7 +60,11 @@ test('GET /docs returns a page that contains the title of the contract and a new
 /** The page of a contract with one operation, which has everything that the page treats specially. */
 const pageOf = (operation: object, components = {}): string =>
   render(
-    { paths: { '/things/{id}': { put: { operationId: 'putThing', responses: {}, ...operation } } }, components },
+    {
+      ...contract,
+      paths: { '/things/{id}': { put: { operationId: 'putThing', responses: {}, ...operation } } },
+      components: { schemas: {}, ...components },
+    },
     '',
   );
 

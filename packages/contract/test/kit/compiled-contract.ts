@@ -1,10 +1,14 @@
 /** Compiles a contract that a test makes, in the same way as `npm ci` compiles the real one. */
 import type { ErrorObject } from 'ajv';
-import { type Contract, readOperations, type Schema } from '../../operations.ts';
+import type { Contract, Schema } from '../../document.ts';
+import { readOperations } from '../../operations.ts';
 import { compileValidators } from '../../validators.ts';
+
+export const head = { openapi: '3.1.0', info: { title: 'Things', version: '1.0.0' } };
 
 /** Returns a contract with one operation, `PUT /things/{id}`. `change` adds or replaces properties of the operation. */
 export const contractWith = (change: object, schemas: Record<string, Schema> = {}): Contract => ({
+  ...head,
   paths: {
     '/things/{id}': {
       put: {
