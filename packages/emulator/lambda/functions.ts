@@ -2,10 +2,10 @@ import os from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import { type FunctionSpec, functionArn, newTraceRoot, randomHex, type Target } from '../served-stack.ts';
 import { Archives } from './archives.ts';
-import { Instance, type LogLine, type Outcome, payloadLimit } from './instance.ts';
-import { textOf } from './reports.ts';
+import { Instance, type Outcome, payloadLimit } from './instance.ts';
+import { type LogLine, textOf } from './reports.ts';
 
-export type { LogLine, Outcome } from './instance.ts';
+export type { LogLine, Outcome };
 
 /**
  * The functions of a version of a stack. A caller may change a function's `timeout` in its spec; the new value applies

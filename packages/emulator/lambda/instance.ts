@@ -3,21 +3,8 @@ import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { FunctionSpec, Target } from '../served-stack.ts';
 import { isBeforeNode24 } from './load-handler.ts';
-import { errorText } from './reports.ts';
+import { errorText, type LogLine } from './reports.ts';
 import type { Invocation, RuntimeData, RuntimeMessage } from './runtime.ts';
-
-/**
- * One line that a function logged. `errorType`, `errorMessage` and `stackTrace` describe an error that was logged
- * together with other values.
- */
-export type LogLine = {
-  functionName: string;
-  level: string;
-  message: unknown;
-  errorType?: string;
-  errorMessage?: string;
-  stackTrace?: string[];
-};
 
 /**
  * The handler's result as JSON, or why there is no result. `tooLarge` means that the event exceeded Lambda's size

@@ -4,7 +4,6 @@
  * https://github.com/aws/aws-lambda-nodejs-runtime-interface-client
  */
 import { format } from 'node:util';
-import type { LogLine } from './instance.ts';
 
 /** Lambda's log levels, least severe first. */
 export const logLevels = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'] as const;
@@ -95,6 +94,19 @@ export class RuntimeError extends Error {
 /** Describes a thrown value by its errorType and errorMessage, as Lambda does: `number: 7` if a function throws 7. */
 export const errorText = (thrown: unknown): string =>
   thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : `${typeof thrown}: ${String(thrown)}`;
+
+/**
+ * One line that a function logged. `errorType`, `errorMessage` and `stackTrace` describe an error that was logged
+ * together with other values.
+ */
+export type LogLine = {
+  functionName: string;
+  level: string;
+  message: unknown;
+  errorType?: string;
+  errorMessage?: string;
+  stackTrace?: string[];
+};
 
 /** A line of the log as text. The stack traces of its errors follow it. */
 export const textOf = ({ functionName, level, message, stackTrace = [] }: LogLine): string => {
