@@ -1,8 +1,29 @@
-/** Checks the options of `serve`: a caller may not use TypeScript, and those of the command come from a file. */
+/** The options of `serve`. They are checked: not all callers use TypeScript, and those of the command are in a file. */
 import { inspect } from 'node:util';
+import type { StoreLocation } from './dynamodb/store.ts';
 import { isObject } from './gateway/response.ts';
-import type { ServeOptions } from './serve.ts';
+import type { AccessLogLine, GatewayOptions } from './gateway/server.ts';
+import type { FunctionOptions } from './lambda/functions.ts';
+import type { ReadOptions, Template } from './template/read-template.ts';
 import { own } from './template/template.ts';
+
+/** A CDK app, or any object whose method `synth` returns the folder to which the CDK has written. */
+export type App = { synth: () => { directory: string } };
+
+/** The stack to serve: a stack of a CDK app, or a template and the folder of its assets. */
+export type Source = { app: App; stack?: string } | { template: Template; assets: string };
+
+export type ServeOptions = Source &
+  ReadOptions &
+  FunctionOptions &
+  Pick<GatewayOptions, 'intercept'> & {
+    /** A folder for the embedded store's data, or the address of a DynamoDB that the caller runs. */
+    store: StoreLocation;
+    /** The port on 127.0.0.1; 0 (the default) means any free port. */
+    port?: number;
+    /** Called after each request with its line of the access log, which includes what the functions have logged. */
+    onRequest?: (logged: AccessLogLine) => void;
+  };
 
 type NamesOf<Options> = Options extends Options ? keyof Options : never;
 

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { reason } from './dynamodb/data-folder.ts';
-import { openStore, type StoreLocation } from './dynamodb/store.ts';
-import { type AccessLogLine, type GatewayOptions, gateway } from './gateway/server.ts';
-import type { FunctionOptions, Outcome } from './lambda/functions.ts';
-import { checkOptions } from './options.ts';
+import { openStore } from './dynamodb/store.ts';
+import { type AccessLogLine, gateway } from './gateway/server.ts';
+import type { Outcome } from './lambda/functions.ts';
+import { type App, checkOptions, type ServeOptions, type Source } from './options.ts';
 import { type ServedStack, stagePath } from './served-stack.ts';
 import { listen } from './servers.ts';
 import { StackVersions } from './stack-versions.ts';
@@ -15,25 +15,7 @@ import { type ReadOptions, readTemplate, type Template } from './template/read-t
 export { FolderError, lockFolder } from './dynamodb/data-folder.ts';
 export type { LogLine } from './lambda/functions.ts';
 export { closeServer, listen } from './servers.ts';
-export type { AccessLogLine, Outcome };
-
-/** A CDK app, or any object whose method `synth` returns the folder to which the CDK has written. */
-type App = { synth: () => { directory: string } };
-
-/** The stack to serve: a stack of a CDK app, or a template and the folder of its assets. */
-type Source = { app: App; stack?: string } | { template: Template; assets: string };
-
-export type ServeOptions = Source &
-  ReadOptions &
-  FunctionOptions &
-  Pick<GatewayOptions, 'intercept'> & {
-    /** A folder for the embedded store's data, or the address of a DynamoDB that the caller runs. */
-    store: StoreLocation;
-    /** The port on 127.0.0.1; 0 (the default) means any free port. */
-    port?: number;
-    /** Called after each request with its line of the access log, which includes what the functions have logged. */
-    onRequest?: (logged: AccessLogLine) => void;
-  };
+export type { AccessLogLine, Outcome, ServeOptions };
 
 export type Emulator = {
   url: string;
