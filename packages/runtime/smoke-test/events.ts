@@ -1,12 +1,18 @@
 /** The smoke test's events: API Gateway events (payload format 2.0) with only the fields that the functions read. */
 import { toExactJson } from '../exact-json.ts';
-import type { Check } from './run-checks.ts';
 
 /** The route of an operation. */
 export type Route = { method: string; path: string };
 
-export const operationEvent = ({ method, path }: Route, check: Check, requestId: string): object => {
-  const { pathParameters, rawQueryString = '', headers, body } = check;
+export type OperationRequest = {
+  pathParameters?: Record<string, string>;
+  rawQueryString?: string;
+  headers?: Record<string, string>;
+  body?: unknown;
+};
+
+export const operationEvent = ({ method, path }: Route, request: OperationRequest, requestId: string): object => {
+  const { pathParameters, rawQueryString = '', headers, body } = request;
   return {
     version: '2.0',
     routeKey: `${method} ${path}`,

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { parseExactly, toExactJson } from '../exact-json.ts';
 import type { CreatedItems, Item } from './created-items.ts';
 import type { Answer, Invoke } from './deployment.ts';
-import { authorizerEvent, forgedToken, operationEvent, type Route } from './events.ts';
+import { authorizerEvent, forgedToken, type OperationRequest, operationEvent, type Route } from './events.ts';
 
 type AnyOperation = { response: unknown; errorCode: number };
 
@@ -11,11 +11,7 @@ type AnyOperation = { response: unknown; errorCode: number };
 export type AnyOperations<Operations> = { [Id in keyof Operations]: AnyOperation };
 
 /** A request, and its expected response: a status and a body, or an error number such as 40901. */
-export type Check<Operation extends AnyOperation = AnyOperation> = {
-  pathParameters?: Record<string, string>;
-  rawQueryString?: string;
-  headers?: Record<string, string>;
-  body?: unknown;
+export type Check<Operation extends AnyOperation = AnyOperation> = OperationRequest & {
   /** The item that the table has if the function logs the outcome `created`. */
   creates?: Item;
 } & ({ status: number; response: Operation['response'] } | { error: Operation['errorCode'] });
