@@ -1,6 +1,10 @@
 /** The report of a run, in Markdown, without anything that an issue must not have. */
-import type { State } from './run.ts';
 import type { Step } from './steps.ts';
+
+export type Result = { verdict: string; observed: string; minutes: number };
+
+/** What a run has done: `results` are those of the first steps. `started` is a Unix time in seconds. */
+export type State = { account: string; region: string; commit: string; started: number; results: Result[] };
 
 const secrets: [what: RegExp, by: string][] = [
   [/(?<!\d)\d{12}(?!\d)/g, '<account>'],

@@ -3,14 +3,9 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import path from 'node:path';
 import { scopes } from '../../../functions/generated/contract.ts';
 import { exampleRequest, readContract } from '../../start/contract.ts';
-import { redact, writeReport } from './report.ts';
+import { type Result, redact, type State, writeReport } from './report.ts';
 import { commands, type Step, steps } from './steps.ts';
 import { changed } from './versions.ts';
-
-export type Result = { verdict: string; observed: string; minutes: number };
-
-/** What a run has done: `results` are those of the first steps. `started` is a Unix time in seconds. */
-export type State = { account: string; region: string; commit: string; started: number; results: Result[] };
 
 export type Options = { account: string; region: string; yes?: true; cleanUp?: true };
 

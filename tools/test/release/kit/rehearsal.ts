@@ -2,7 +2,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { testFolder } from '../../../../test/kit/local-service.ts';
-import { type Options, prove, type State, type Surroundings } from '../../../release/prove/run.ts';
+import type { State } from '../../../release/prove/report.ts';
+import { type Options, prove, type Surroundings } from '../../../release/prove/run.ts';
 
 export const account = '123456789012';
 export const commit = '0123456789abcdef0123456789abcdef01234567';
