@@ -9,8 +9,9 @@ import {
 } from '../served-stack.ts';
 import { readAuthorization, readAuthorizer } from './authorizers.ts';
 import { type FindTarget, onlyByPermission, targetFinder, type Use } from './functions.ts';
+import type { Resource } from './resource.ts';
 import type { ServedType, ServedTypes } from './resource-types.ts';
-import type { Resource, Resources } from './resources.ts';
+import type { Resources } from './resources.ts';
 import { named, namesIn } from './template.ts';
 
 export const apiTypes = {

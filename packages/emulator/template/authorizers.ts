@@ -1,7 +1,7 @@
 import type { AuthorizerSpec, JwtAuthorizerSpec, JwtIssuer, LambdaAuthorizerSpec, RouteSpec } from '../served-stack.ts';
 import { type FindTarget, onlyByPermission } from './functions.ts';
+import type { Resource } from './resource.ts';
 import type { ServedTypes } from './resource-types.ts';
-import type { Resource } from './resources.ts';
 import { UnknownValue } from './template.ts';
 
 export const authorizerTypes = {

@@ -1,8 +1,9 @@
 import path from 'node:path';
 import { type LogLevel, logLevels } from '../lambda/reports.ts';
 import { type FunctionSpec, functionArn, type Target } from '../served-stack.ts';
+import type { Resource } from './resource.ts';
 import type { ServedTypes, Values } from './resource-types.ts';
-import type { Resource, Resources } from './resources.ts';
+import type { Resources } from './resources.ts';
 import { readPolicies } from './roles.ts';
 import { namesIn, own } from './template.ts';
 

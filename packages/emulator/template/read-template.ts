@@ -3,7 +3,8 @@ import { readApi } from './api.ts';
 import type { Deployment } from './cloud-assembly.ts';
 import { aliasArn, checkNames, functionName, readFunction, type Use } from './functions.ts';
 import { leaveOutAdvice } from './other-types.ts';
-import { type Resource, Resources } from './resources.ts';
+import type { Resource } from './resource.ts';
+import { Resources } from './resources.ts';
 import { readTables, tableName, tableTypeNames } from './tables.ts';
 import type { Template } from './template.ts';
 

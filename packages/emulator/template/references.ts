@@ -1,8 +1,11 @@
 import type { Account, JwtIssuer } from '../served-stack.ts';
 import type { Deployment } from './cloud-assembly.ts';
+import type { Resource, Stack } from './resource.ts';
 import { type ServedType, type Values, values } from './resource-types.ts';
-import type { Resource, Resources } from './resources.ts';
 import { evaluateKnown, named, own, type Scope, type Template, UnknownValue } from './template.ts';
+
+/** What a look-up needs of the Resources of the stack. */
+type Resources = Pick<Stack, 'account' | 'scope'> & { find: (logicalId: string) => Resource | undefined };
 
 /** Makes a function that looks up the values that `Ref` and `Fn::GetAtt` have in the emulator. */
 export const makeLookUp =

@@ -2,7 +2,7 @@
 import { apiTypes } from './api.ts';
 import { authorizerTypes } from './authorizers.ts';
 import { functionTypes, functionValues } from './functions.ts';
-import type { Resource } from './resources.ts';
+import type { Resource } from './resource.ts';
 import { roleTypes, roleValues } from './roles.ts';
 import { tableTypes, tableValues } from './tables.ts';
 import type { NamesIn } from './template.ts';

@@ -1,7 +1,8 @@
 /** Reads from a template what a function's role allows in DynamoDB. */
 import type { FunctionSpec, Statement } from '../served-stack.ts';
+import type { Resource } from './resource.ts';
 import type { ServedTypes, Values } from './resource-types.ts';
-import type { Resource, Resources } from './resources.ts';
+import type { Resources } from './resources.ts';
 import { namesIn, own } from './template.ts';
 
 export const roleName = (role: Resource<'AWS::IAM::Role'>): string => role.text('RoleName', role.madeUpName);

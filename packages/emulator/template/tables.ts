@@ -1,6 +1,7 @@
 import { type TableSpec, tableArn } from '../served-stack.ts';
+import type { Resource } from './resource.ts';
 import type { ServedTypes, Values } from './resource-types.ts';
-import type { Resource, Resources } from './resources.ts';
+import type { Resources } from './resources.ts';
 
 type Table = Resource<keyof typeof tableTypes>;
 
