@@ -8,52 +8,11 @@ import {
   type Target,
 } from '../served-stack.ts';
 import { readAuthorization, readAuthorizer } from './authorizers.ts';
-import { type FindTarget, onlyByPermission, targetFinder, type Use } from './functions.ts';
+import { type FindTarget, targetFinder, type Use } from './functions.ts';
 import type { Resource } from './resource.ts';
-import type { ServedType, ServedTypes } from './resource-types.ts';
+import type { ServedType } from './resource-types.ts';
 import type { Resources } from './resources.ts';
 import { named, namesIn } from './template.ts';
-
-export const apiTypes = {
-  'AWS::ApiGatewayV2::Api': {
-    read: 'CorsConfiguration ProtocolType',
-    withoutEffect: `
-      Description DisableExecuteApiEndpoint DisableSchemaValidation FailOnWarnings IpAddressType Name
-      RouteSelectionExpression Tags Version`,
-    refused: { Body: 'routes are read from AWS::ApiGatewayV2::Route, not from an OpenAPI document' },
-  },
-  'AWS::ApiGatewayV2::Route': {
-    read: 'ApiId AuthorizationScopes AuthorizationType AuthorizerId RouteKey Target',
-    withoutEffect: 'OperationName',
-  },
-  'AWS::ApiGatewayV2::Integration': {
-    read: 'ApiId ConnectionType IntegrationType IntegrationUri PayloadFormatVersion TimeoutInMillis',
-    // IntegrationMethod has no effect, because API Gateway always invokes a Lambda function with POST.
-    withoutEffect: 'Description IntegrationMethod',
-    refused: {
-      CredentialsArn: onlyByPermission,
-      RequestParameters: 'parameter mapping of requests is not emulated',
-      ResponseParameters: 'parameter mapping of responses is not emulated',
-    },
-  },
-  'AWS::ApiGatewayV2::Stage': {
-    read: 'ApiId AutoDeploy StageName',
-    withoutEffect: 'AccessLogSettings DefaultRouteSettings Description RouteSettings Tags',
-    refused: { StageVariables: 'events have no stageVariables here' },
-  },
-  // On AWS, a domain name gives the API another address. It has no effect here, because the API is served on this
-  // machine.
-  'AWS::ApiGatewayV2::DomainName': {
-    read: '',
-    withoutEffect: 'DomainName DomainNameConfigurations Tags',
-    refused: { MutualTlsAuthentication: 'clients need no certificate here' },
-  },
-  'AWS::ApiGatewayV2::ApiMapping': {
-    read: 'ApiId',
-    withoutEffect: 'DomainName Stage',
-    refused: { ApiMappingKey: 'the paths of requests have no such prefix here' },
-  },
-} as const satisfies ServedTypes;
 
 type Api = Resource<'AWS::ApiGatewayV2::Api'>;
 type Stage = Resource<'AWS::ApiGatewayV2::Stage'>;

@@ -1,18 +1,7 @@
 import type { AuthorizerSpec, JwtAuthorizerSpec, JwtIssuer, LambdaAuthorizerSpec, RouteSpec } from '../served-stack.ts';
-import { type FindTarget, onlyByPermission } from './functions.ts';
+import type { FindTarget } from './functions.ts';
 import type { Resource } from './resource.ts';
-import type { ServedTypes } from './resource-types.ts';
 import { UnknownValue } from './template.ts';
-
-export const authorizerTypes = {
-  'AWS::ApiGatewayV2::Authorizer': {
-    read: `
-      ApiId AuthorizerPayloadFormatVersion AuthorizerResultTtlInSeconds AuthorizerType AuthorizerUri
-      EnableSimpleResponses IdentitySource JwtConfiguration`,
-    withoutEffect: 'Name',
-    refused: { AuthorizerCredentialsArn: onlyByPermission },
-  },
-} as const satisfies ServedTypes;
 
 type Authorizer = Resource<'AWS::ApiGatewayV2::Authorizer'>;
 

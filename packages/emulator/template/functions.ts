@@ -1,76 +1,11 @@
 import path from 'node:path';
 import { type LogLevel, logLevels } from '../lambda/reports.ts';
 import { type FunctionSpec, functionArn, type Target } from '../served-stack.ts';
+import { aliasArn, arnOfFunction, functionName, functionNameIn, layerArn, onlyVersion, versionArn } from './names.ts';
 import type { Resource } from './resource.ts';
-import type { ServedTypes, Values } from './resource-types.ts';
 import type { Resources } from './resources.ts';
 import { readPolicies } from './roles.ts';
 import { namesIn, own } from './template.ts';
-
-/** Returns the name of a function. `text` is that name, or the ARN of the function, of a version or of an alias. */
-export const functionNameIn = (text: string): string => text.replace(/^arn:.*:function:/, '').replace(/:.*$/, '');
-
-export const functionName = (fn: Resource<'AWS::Lambda::Function'>): string => fn.text('FunctionName', fn.madeUpName);
-
-const arnOf = (fn: Resource<'AWS::Lambda::Function'>): string => functionArn(fn.account, functionName(fn));
-
-export const versionArn = (version: Resource<'AWS::Lambda::Version'>): string =>
-  `${functionArn(version.account, nameOfFunction(version))}:${onlyVersion}`;
-
-export const aliasArn = (alias: Resource<'AWS::Lambda::Alias'>): string =>
-  `${functionArn(alias.account, nameOfFunction(alias))}:${alias.text('Name', '')}`;
-
-const layerArn = (layer: Resource<'AWS::Lambda::LayerVersion'>): string =>
-  `arn:aws:lambda:${layer.account.region}:${layer.account.id}:layer:${layer.madeUpName}:${onlyVersion}`;
-
-/**
- * The version number of every published function: always 1, because a template contains the code of only one version.
- */
-export const onlyVersion = '1';
-
-export const functionTypes = {
-  'AWS::Lambda::Function': {
-    read: `
-      Code Environment FunctionName Handler Layers LoggingConfig MemorySize PackageType ReservedConcurrentExecutions
-      Role Runtime Timeout VpcConfig`,
-    // DeadLetterConfig is only for asynchronous invocations; an HTTP API invokes functions synchronously.
-    // EphemeralStorage is the size of /tmp on Lambda; here, functions use this machine's /tmp.
-    withoutEffect: `
-      Architectures CodeSigningConfigArn DeadLetterConfig Description EphemeralStorage KmsKeyArn RecursiveLoop
-      RuntimeManagementConfig Tags TracingConfig`,
-    refused: {
-      FileSystemConfigs: 'this machine does not have that file system',
-      ImageConfig: 'container images do not run here',
-    },
-  },
-  'AWS::Lambda::Version': {
-    read: 'FunctionName',
-    withoutEffect: 'CodeSha256 Description ProvisionedConcurrencyConfig RuntimePolicy',
-  },
-  'AWS::Lambda::Alias': {
-    read: 'FunctionName FunctionVersion Name',
-    withoutEffect: 'Description ProvisionedConcurrencyConfig',
-    refused: { RoutingConfig: 'the template has the code of one version only' },
-  },
-  'AWS::Lambda::LayerVersion': {
-    read: 'Content',
-    withoutEffect: 'CompatibleArchitectures CompatibleRuntimes Description LayerName LicenseInfo',
-  },
-  'AWS::Lambda::Permission': {
-    read: 'Action FunctionName Principal',
-    withoutEffect: 'EventSourceToken FunctionUrlAuthType InvokedViaFunctionUrl PrincipalOrgID SourceAccount SourceArn',
-  },
-} as const satisfies ServedTypes;
-
-export const functionValues: Values = {
-  'AWS::Lambda::Function': { Ref: functionName, Arn: arnOf },
-  'AWS::Lambda::Version': { Ref: versionArn, FunctionArn: versionArn, Version: () => onlyVersion },
-  'AWS::Lambda::Alias': { Ref: aliasArn, AliasArn: aliasArn },
-  'AWS::Lambda::LayerVersion': { Ref: layerArn, LayerVersionArn: layerArn },
-};
-
-export const onlyByPermission =
-  'API Gateway may invoke a function here by an AWS::Lambda::Permission only, not by a role';
 
 type FunctionResource = Resource<'AWS::Lambda::Function'>;
 
@@ -177,7 +112,7 @@ export type FindTarget = (resource: Resource, uri: string) => Target;
 /** What may be invoked in a stack, and the ARNs that API Gateway has a permission to invoke. */
 const readInvocables = (stack: Resources) => ({
   all: [
-    ...stack.ofType('AWS::Lambda::Function').map((part) => ({ part, arn: arnOf(part), version: latest })),
+    ...stack.ofType('AWS::Lambda::Function').map((part) => ({ part, arn: arnOfFunction(part), version: latest })),
     ...stack.ofType('AWS::Lambda::Version').map((part) => ({ part, arn: versionArn(part), version: onlyVersion })),
     ...stack.ofType('AWS::Lambda::Alias').map((part) => {
       return { part, arn: aliasArn(part), version: part.text('FunctionVersion', '') };
@@ -219,9 +154,6 @@ export const targetFinder = (resources: Resources, use: Use): FindTarget => {
     throw resource.refuse(`API Gateway has no permission to invoke ${arn}`, advice);
   };
 };
-
-const nameOfFunction = (part: Resource<'AWS::Lambda::Version' | 'AWS::Lambda::Alias'>): string =>
-  functionNameIn(part.text('FunctionName', ''));
 
 /** Reads the environment variables that the template gives to a function, apart from those in `replaced`. */
 const readEnvironment = (fn: FunctionResource, replaced: Record<string, string>): Record<string, string> => {

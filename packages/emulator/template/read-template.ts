@@ -1,11 +1,12 @@
 import type { FunctionSpec, JwtIssuer, ServedStack, TableSpec } from '../served-stack.ts';
 import { readApi } from './api.ts';
 import type { Deployment } from './cloud-assembly.ts';
-import { aliasArn, checkNames, functionName, readFunction, type Use } from './functions.ts';
+import { checkNames, readFunction, type Use } from './functions.ts';
+import { aliasArn, functionName, tableName } from './names.ts';
 import { leaveOutAdvice } from './other-types.ts';
 import type { Resource } from './resource.ts';
 import { Resources } from './resources.ts';
-import { readTables, tableName, tableTypeNames } from './tables.ts';
+import { readTables, tableTypeNames } from './tables.ts';
 import type { Template } from './template.ts';
 
 export type { Template } from './template.ts';

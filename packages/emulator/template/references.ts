@@ -1,7 +1,7 @@
 import type { Account, JwtIssuer } from '../served-stack.ts';
 import type { Deployment } from './cloud-assembly.ts';
+import { referenceTo } from './names.ts';
 import type { Resource, Stack } from './resource.ts';
-import { type ServedType, type Values, values } from './resource-types.ts';
 import { evaluateKnown, named, own, type Scope, type Template, UnknownValue } from './template.ts';
 
 /** What a look-up needs of the Resources of the stack. */
@@ -91,13 +91,4 @@ const defaultOf = ({ Type = 'String', Default }: { Type?: string; Default?: unkn
   if (!/^(CommaDelimitedList|List<.*>)$/.test(Type)) return Default;
   const list = String(Default).trim();
   return list.split(/\s*,\s*/);
-};
-
-/**
- * What `Ref` and `Fn::GetAtt` return for a resource. If the template gives it no name, the logical id is the name; AWS
- * would make up a name.
- */
-const referenceTo = <T extends ServedType>(resource: Resource<T>, attribute: string): string | undefined => {
-  const ofType: Values[T] = values[resource.type];
-  return own(ofType, attribute)?.(resource);
 };

@@ -3,8 +3,7 @@ import type { Deployment, OtherStack } from './cloud-assembly.ts';
 import { hasNoEffect, invokedBy, providersOf, refusedTypes, unknownType } from './other-types.ts';
 import { makeLookUp } from './references.ts';
 import { Resource } from './resource.ts';
-import { type Properties as PropertyLists, type ServedType, served } from './resource-types.ts';
-import { tableTypes } from './tables.ts';
+import { type PropertyLists, type ServedType, served, tableTypes } from './resource-types.ts';
 import {
   evaluateKnown,
   isTrue,

@@ -1,34 +1,9 @@
 /** Reads from a template what a function's role allows in DynamoDB. */
 import type { FunctionSpec, Statement } from '../served-stack.ts';
+import { managedPolicyArn, roleArn, roleName } from './names.ts';
 import type { Resource } from './resource.ts';
-import type { ServedTypes, Values } from './resource-types.ts';
 import type { Resources } from './resources.ts';
 import { namesIn, own } from './template.ts';
-
-export const roleName = (role: Resource<'AWS::IAM::Role'>): string => role.text('RoleName', role.madeUpName);
-
-export const roleArn = (role: Resource<'AWS::IAM::Role'>): string =>
-  `arn:aws:iam::${role.account.id}:role/${roleName(role)}`;
-
-export const managedPolicyArn = ({ account, madeUpName }: Resource<'AWS::IAM::ManagedPolicy'>): string =>
-  `arn:aws:iam::${account.id}:policy/${madeUpName}`;
-
-export const roleTypes = {
-  'AWS::IAM::Role': {
-    read: 'AssumeRolePolicyDocument ManagedPolicyArns PermissionsBoundary Policies RoleName',
-    withoutEffect: 'Description MaxSessionDuration Path Tags',
-  },
-  'AWS::IAM::Policy': { read: 'PolicyDocument Roles', withoutEffect: 'Groups PolicyName Users' },
-  'AWS::IAM::ManagedPolicy': {
-    read: 'PolicyDocument Roles',
-    withoutEffect: 'Description Groups ManagedPolicyName Path Users',
-  },
-} as const satisfies ServedTypes;
-
-export const roleValues: Values = {
-  'AWS::IAM::Role': { Ref: roleName, Arn: roleArn },
-  'AWS::IAM::ManagedPolicy': { Ref: managedPolicyArn, PolicyArn: managedPolicyArn },
-};
 
 type PolicyHolder = Resource<'AWS::IAM::Role' | 'AWS::IAM::Policy' | 'AWS::IAM::ManagedPolicy'>;
 
