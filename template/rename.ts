@@ -23,7 +23,7 @@ const command = new Command('npm run rename --')
   .showHelpAfterError()
   .parse();
 
-const untouched = /^(?:packages\/(?:cdk|contract|emulator|runtime)|docs\/images|template)\/|^LICENSE$/;
+const untouched = /^(?:packages|docs\/images|template)\/|^LICENSE$/;
 
 const git = (...args: string[]): string => execFileSync('git', args, { encoding: 'utf8', maxBuffer: 2 ** 26 });
 

@@ -6,7 +6,7 @@ import { type Contract, resolve, type Schema } from './document.ts';
 import { type Operation, parametersByPlace } from './operations.ts';
 import { mapSchema, mapSchemas } from './schemas.ts';
 
-/** The name of an operation's files, such as `create-plant` for createPlant. */
+/** The name of an operation's files, such as `create-order` for createOrder. */
 export const fileOf = (id: string): string => id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 export const capitalize = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
