@@ -6,9 +6,9 @@ import { anyText } from './kit/any-text.ts';
 
 const [minId, maxId] = [-(2n ** 63n), 2n ** 63n - 1n];
 
-const addPlant: Operation = {
+const addBook: Operation = {
   method: 'POST',
-  path: '/plants',
+  path: '/books',
   parameters: [],
   body: { id: 'int64', name: 'string', tag: 'string' },
   responses: [],
@@ -17,12 +17,12 @@ const addPlant: Operation = {
 
 test('the client sends every string unchanged, and every digit of an int64 given as a bigint or as a safe integer', () => {
   const ids = fc.oneof(fc.bigInt({ min: minId, max: maxId }), fc.maxSafeInteger());
-  const plants = fc.record({ id: ids, name: anyText, tag: anyText }, { requiredKeys: ['id', 'name'] });
+  const books = fc.record({ id: ids, name: anyText, tag: anyText }, { requiredKeys: ['id', 'name'] });
   fc.assert(
-    fc.property(plants, ({ id, ...plant }) => {
-      const { body = '' } = requestOf(addPlant, '', {}, { id, ...plant });
+    fc.property(books, ({ id, ...book }) => {
+      const { body = '' } = requestOf(addBook, '', {}, { id, ...book });
       expect(body).toContain(`"id":${BigInt(id)}`);
-      expect(parseJson(body)).toMatchObject(plant);
+      expect(parseJson(body)).toMatchObject(book);
     }),
     { examples: [[{ id: minId, name: '' }], [{ id: maxId, name: '' }], [{ id: 2n ** 53n + 1n, name: '"id":7' }]] },
   );

@@ -7,9 +7,9 @@ import { type ClientOptions, callOf, type Options, type Token } from '../call.ts
 import type { Operation } from '../request.ts';
 import { answer, startScriptedService } from './kit/scripted-service.ts';
 
-const addPlant: Operation = {
+const addBook: Operation = {
   method: 'POST',
-  path: '/plants',
+  path: '/books',
   parameters: [],
   body: { id: 'int64', name: 'string' },
   responses: [{ status: 200, types: ['object'], requires: ['name'], repeats: ['name'] }],
@@ -22,11 +22,11 @@ const forbidden = answer(403, { message: 'Forbidden' });
 const foreign = { ok: false, error: 'gateway', message: 'the response is not from this service' };
 const enough = new Error('enough');
 
-/** Starts a service that sends these responses. @returns a call that adds a plant there, and the requests */
+/** Starts a service that sends these responses. @returns a call that adds a book there, and the requests */
 const start = async (...script: Parameters<typeof startScriptedService>) => {
   const { baseUrl, received, requests } = await startScriptedService(...script);
   const create = (signal?: AbortSignal, token: Token = 'a.b.c') =>
-    callOf(addPlant, baseUrl, token)(ann, signal && { signal });
+    callOf(addBook, baseUrl, token)(ann, signal && { signal });
   return { create, baseUrl, received, requests };
 };
 
@@ -67,7 +67,7 @@ test('the client does not follow a redirect', async () => {
   expect([received.length, elsewhere.received.length]).toEqual([1, 0]);
 });
 
-describe('the client sends a plant again', () => {
+describe('the client sends a book again', () => {
   const cut: typeof stored = (response) => {
     response.writeHead(200, { 'content-length': '15' }).write('{"name"', () => response.destroy());
   };
@@ -110,7 +110,7 @@ describe('the client sends a plant again', () => {
     vi.spyOn(Math, 'random').mockReturnValue(1);
     const { baseUrl, received } = await start(answer(502, {}));
     const { signal } = new AbortController();
-    const result = callOf(addPlant, baseUrl, 'a.b.c', { retries: 7 })(ann, { signal });
+    const result = callOf(addBook, baseUrl, 'a.b.c', { retries: 7 })(ann, { signal });
     for (let retry = 1; retry <= 7; retry += 1) {
       await until(() => isWaiting(signal));
       vi.advanceTimersByTime(10_000);
@@ -156,7 +156,7 @@ describe('the client sends a plant again', () => {
 
 describe('if no response arrives, the client', () => {
   test('returns the reason, without the token', async () => {
-    const result = await callOf(addPlant, 'http://127.0.0.1:2', 'a.b.c', { retries: 0 })(ann);
+    const result = await callOf(addBook, 'http://127.0.0.1:2', 'a.b.c', { retries: 0 })(ann);
     const message = 'connect ECONNREFUSED 127.0.0.1:2';
     expect(result).toEqual({ ok: false, error: 'no answer', message, cause: expect.any(TypeError) });
     expect(inspect(result, { depth: Number.POSITIVE_INFINITY })).not.toContain('a.b.c');
@@ -168,7 +168,7 @@ describe('if no response arrives, the client', () => {
   ])('returns a message that describes the cause: %s', async (_, cause, message) => {
     stopTimers();
     vi.spyOn(globalThis, 'fetch').mockRejectedValue(new TypeError('fetch failed', { cause }));
-    const result = callOf(addPlant, 'http://plants.example', 'a.b.c')(ann);
+    const result = callOf(addBook, 'http://books.example', 'a.b.c')(ann);
     await vi.runAllTimersAsync();
     expect(await result).toMatchObject({ error: 'no answer', message });
   });
@@ -178,7 +178,7 @@ describe('an option', () => {
   /** Calls a service that sends these responses, with options of the client and of the call. */
   const callWith = async (defaults: ClientOptions, options: Options, ...script: Parameters<typeof start>) => {
     const { baseUrl, requests } = await start(...script);
-    return { result: await callOf(addPlant, baseUrl, 'a.b.c', defaults)(ann, options), requests };
+    return { result: await callOf(addBook, baseUrl, 'a.b.c', defaults)(ann, options), requests };
   };
 
   test('of a call wins over the same option of the client, which applies if the call has undefined', async () => {
@@ -196,9 +196,9 @@ describe('an option', () => {
       sent.push(`${request.method} ${request.url} ${request.headers.get('authorization')} ${await request.text()}`);
       return sent.length === 1 ? Response.json({}, { status: 502 }) : Response.json({ name: 'Ann' });
     }
-    const result = await callOf(addPlant, 'http://plants.example', 'a.b.c')(ann, { fetch: send });
+    const result = await callOf(addBook, 'http://books.example', 'a.b.c')(ann, { fetch: send });
     expect(result).toMatchObject({ ok: true, body: { name: 'Ann' } });
-    expect(sent).toEqual(Array(2).fill('POST http://plants.example/plants Bearer a.b.c {"id":1,"name":"Ann"}'));
+    expect(sent).toEqual(Array(2).fill('POST http://books.example/books Bearer a.b.c {"id":1,"name":"Ann"}'));
   });
 
   test("`headers` adds the headers of the client and of the call, but replaces none of the client's own", async () => {
@@ -215,7 +215,7 @@ describe('an option', () => {
   ])('`attemptTimeout` limits each attempt, in milliseconds: %j %j', async (defaults, options) => {
     stopTimers();
     const { baseUrl, received } = await start(() => {});
-    const result = callOf(addPlant, baseUrl, 'a.b.c', { ...defaults, retries: 0 })(ann, options);
+    const result = callOf(addBook, baseUrl, 'a.b.c', { ...defaults, retries: 0 })(ann, options);
     await until(() => received.length === 1);
     // With the wrong limit, the call ends, too, and the message tells them apart.
     vi.advanceTimersByTime(9_000);
@@ -230,17 +230,13 @@ describe('an option', () => {
     { retries: 0.5 },
   ])('that has an invalid value makes the call throw a TypeError, and nothing is sent: %o', async (options) => {
     const { baseUrl, received } = await start(stored);
-    await expect(callOf(addPlant, baseUrl, 'a.b.c')(ann, options)).rejects.toThrow(TypeError);
+    await expect(callOf(addBook, baseUrl, 'a.b.c')(ann, options)).rejects.toThrow(TypeError);
     expect(received).toEqual([]);
   });
 
   test.each(['s3\ncret', 's3cr\u0113t'])('`headers` is not quoted if it cannot be sent: %j', async (bad) => {
     const { baseUrl, received } = await start(stored);
-    const error = await callOf(
-      addPlant,
-      baseUrl,
-      'a.b.c',
-    )(ann, { headers: { 'x-key': bad } }).catch((thrown) => thrown);
+    const error = await callOf(addBook, baseUrl, 'a.b.c')(ann, { headers: { 'x-key': bad } }).catch((thrown) => thrown);
     expect(error).toEqual(new TypeError('The header x-key has a character that headers cannot contain.'));
     expect(inspect(error)).not.toContain(bad);
     expect(received).toEqual([]);
@@ -249,7 +245,7 @@ describe('an option', () => {
 
 test('a redirect that a browser hides is not a response, and has no status', async () => {
   const hidden = async () => Response.error();
-  const result = await callOf(addPlant, 'http://plants.example', 'a.b.c', { fetch: hidden })(ann);
+  const result = await callOf(addBook, 'http://books.example', 'a.b.c', { fetch: hidden })(ann);
   const message = 'a redirect, which browsers hide';
   expect(result).toEqual({ ok: false, error: 'no answer', message, cause: expect.any(Error) });
 });
@@ -332,7 +328,7 @@ describe('an abort signal', () => {
 });
 
 describe('a token function', () => {
-  test('is called once for each plant, even if the client has to send the request twice', async () => {
+  test('is called once for each book, even if the client has to send the request twice', async () => {
     const { create, received } = await start(unavailable, stored);
     const give = vi.fn(() => 'd.e.f');
     await create(undefined, give);
@@ -348,8 +344,8 @@ describe('a token function', () => {
   });
 
   test.each<[what: string, token: Token, requests: number]>([
-    ['is called at most twice for a plant, even if the service refuses both tokens', () => 'x', 2],
-    ['is necessary to send a plant again after a 403: with a fixed token, the plant is not sent again', 'x', 1],
+    ['is called at most twice for a book, even if the service refuses both tokens', () => 'x', 2],
+    ['is necessary to send a book again after a 403: with a fixed token, the book is not sent again', 'x', 1],
   ])('%s', async (_, token, requests) => {
     const { create, received } = await start(forbidden);
     const refused = { ok: false, error: 'token refused', status: 403, message: 'Forbidden' };
