@@ -14,7 +14,8 @@ import { account, commit } from './rehearsal.ts';
 
 /** Bash speaks HTTP itself, because starting curl for each of some 1,000 commands would take most of the time. */
 const program = (port: number): string => `#!/bin/bash
-LC_ALL=C body=$(printf '%s\\037' "\${0##*/}" "$PWD" "$@")
+LC_ALL=C
+printf -v body '%s\\037' "\${0##*/}" "$PWD" "$@"
 exec 3<> /dev/tcp/127.0.0.1/${port}
 printf 'POST / HTTP/1.0\\r\\ncontent-length: %s\\r\\n\\r\\n%s' "\${#body}" "$body" >&3
 read -r _ code _ <&3
