@@ -34,10 +34,11 @@ const sections = documents.flatMap((file) =>
 const stackId = 'arn:aws:cloudformation:eu-west-1:123456789012:stack/PlantStore-prod-x/0a1b';
 
 /** The n-th line of the file with the calls is that of the n-th call, which fails if `$FAILING` is n. */
-const fake = `#!/bin/sh
-PATH=/usr/bin:/bin
-{ printf '%s ' "\${0##*/}" "$@" | tr '\\n' ' '; echo; } >> "$CALLS"
-[ "$(wc -l < "$CALLS")" -ne "$FAILING" ] || { echo 'An error occurred (ExpiredToken)' >&2; exit 254; }
+const fake = `#!/bin/bash
+printf -v call '%s ' "\${0##*/}" "$@"
+echo "\${call//$'\\n'/ }" >> "$CALLS"
+mapfile -t calls < "$CALLS"
+[ "\${#calls[@]}" -ne "$FAILING" ] || { echo 'An error occurred (ExpiredToken)' >&2; exit 254; }
 case "$*" in *StackId*) echo ${stackId};; *StackStatus*) echo "$STATUS";; *) echo one;; esac
 `;
 const folder = await fileFolder();
