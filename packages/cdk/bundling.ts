@@ -21,7 +21,7 @@ const stubbed: Record<string, string> = {
 /** Returns the stubs for an entry. A line `// @real-module node:fs/promises` in the entry leaves out that stub. */
 const stubsFor = (file: string): Record<string, string> => {
   const real = new Set(
-    Array.from(readFileSync(file, 'utf8').matchAll(/^\/\/ @real-module (\S+)$/gm), ([, name]) => name),
+    Array.from(readFileSync(file, 'utf8').matchAll(/^\/\/ @real-module (\S+)\s*$/gm), ([, name]) => name),
   );
   return Object.fromEntries(Object.entries(stubbed).filter(([name]) => !real.has(name)));
 };
