@@ -15,15 +15,21 @@ const stubbed: Record<string, string> = {
   '@aws-sdk/credential-provider-node': path.join(stubs, 'credentials.ts'),
   '@aws-sdk/middleware-endpoint-discovery': path.join(stubs, 'endpoint-discovery.ts'),
   '@smithy/core/event-streams': path.join(stubs, 'event-streams.ts'),
-  'node:fs/promises': path.join(stubs, 'files.cjs'),
+  'node:fs/promises': path.join(stubs, 'files.ts'),
 };
+const names = Object.keys(stubbed).join(', ');
 
-/** Returns the stubs for an entry. A line `// @real-module node:fs/promises` in the entry leaves out that stub. */
-const stubsFor = (file: string): Record<string, string> => {
-  const real = new Set(
-    Array.from(readFileSync(file, 'utf8').matchAll(/^\/\/ @real-module (\S+)\s*$/gm), ([, name]) => name),
-  );
-  return Object.fromEntries(Object.entries(stubbed).filter(([name]) => !real.has(name)));
+/**
+ * Returns the stubs for an entry. A line such as `// @real-module node:fs/promises` in it leaves out that stub.
+ * @throws Error if there is no such stub
+ */
+const stubsFor = (entry: string): Record<string, string> => {
+  const lines = readFileSync(path.join(functions, entry), 'utf8').matchAll(/^\/\/\s*@real-module\s+(\S+)/gm);
+  const real = Array.from(lines, ([, name = '']) => name);
+  const unknown = real.find((name) => !Object.hasOwn(stubbed, name));
+  if (unknown !== undefined)
+    throw new Error(`functions/${entry} has the line // @real-module ${unknown}, but only these have stubs: ${names}.`);
+  return Object.fromEntries(Object.entries(stubbed).filter(([name]) => !real.includes(name)));
 };
 
 /**
@@ -41,22 +47,31 @@ export const esbuildOptions = (entry: string) =>
     format: 'cjs',
     // Prefer a library's ES modules: esbuild removes unused code from them, but not from CommonJS. This saves 195 KB.
     mainFields: ['module', 'main'],
-    alias: stubsFor(path.join(functions, entry)),
+    alias: stubsFor(entry),
     metafile: true,
     write: false,
   }) satisfies BuildOptions;
 
+const advice = (entry: string, name: string): string =>
+  `Bundles replace ${name} with a stub. To use the real module, add this line to functions/${entry}: // @real-module ${name}`;
+
+/** Rethrows what esbuild has thrown. If a stub lacks a name that the function imports, the error says what to do. */
+export const explainError = (entry: string, error: unknown): never => {
+  const stub =
+    error instanceof Error && Object.entries(stubbed).find(([, file]) => error.message.includes(path.basename(file)));
+  if (stub) error.message += `\n${advice(entry, stub[0])}`;
+  throw error;
+};
+
 /**
- * Finds an entry's bundle in the result of esbuild. `map` is the source map as JSON, or undefined if it is in `code`.
+ * Finds an entry's bundle in the result of esbuild. `map` is the source map as JSON, if esbuild made one beside the code.
  * @throws Error that says what to do if a file other than the SDK's got a stub
  */
 export const outputOf = (entry: string, { outputFiles: files = [], metafile }: BuildResult) => {
   for (const [file, { imports }] of Object.entries(metafile?.inputs ?? {})) {
-    const found = imports.find((each) => each.path.includes('/sdk-stubs/'))?.original;
+    const found = imports.find((each) => Object.values(stubbed).includes(path.resolve(each.path)))?.original;
     if (found !== undefined && !/(?:^|\/)node_modules\/@(?:aws-sdk|smithy)\//.test(file))
-      throw new Error(
-        `${file} imports ${found}, in whose place bundles have a stub. If it needs the real module, add this line to functions/${entry}: // @real-module ${found}`,
-      );
+      throw new Error(`${file} imports ${found}. ${advice(entry, found)}`);
   }
   const isMap = ({ path }: OutputFile): boolean => path.endsWith('.map');
   const code = files.find((file) => !isMap(file));
@@ -73,9 +88,18 @@ export const setBundle = (entry: string, code: Uint8Array): void => {
 
 export const listEntries = (): string[] => readdirSync(functions).filter((file) => file.endsWith('.lambda.ts'));
 
+const build = (entry: string) => {
+  const options = esbuildOptions(entry);
+  try {
+    return outputOf(entry, buildSync(options));
+  } catch (error) {
+    return explainError(entry, error);
+  }
+};
+
 /** Returns the bundle of an entry file in functions/: one JavaScript file. @example bundle('authorizer.lambda.ts') */
 export const bundle = (entry: string): Uint8Array => {
-  const code = bundles.get(entry) ?? outputOf(entry, buildSync(esbuildOptions(entry))).code;
+  const code = bundles.get(entry) ?? build(entry).code;
   setBundle(entry, code);
   return code;
 };

@@ -1,5 +1,5 @@
 /** Tests that no bundle exceeds its size limit or has an unlisted package, because both slow down every cold start. */
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { App } from 'aws-cdk-lib';
 import { describe, expect, inject, test, vi } from 'vitest';
 import { operations, scopes } from '../../functions/generated/contract.ts';
 import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
-import { bundle, listEntries } from '../../packages/cdk/bundling.ts';
+import { bundle, esbuildOptions, listEntries } from '../../packages/cdk/bundling.ts';
 import { defaultProvider } from '../../packages/cdk/sdk-stubs/credentials.ts';
 import { readSettings } from '../../packages/cdk/settings.ts';
 import { bundleInputs } from '../kit/bundle-inputs.ts';
@@ -91,8 +91,9 @@ describe.each(listEntries())('the bundle of %s', (entry) => {
     expect(Buffer.from(code).includes(path.resolve())).toBe(false);
   });
 
-  test('does not load node:fs/promises, with which the SDK would look for ~/.aws/config', () => {
-    expect(Buffer.from(code).includes('node:fs/promises')).toBe(false);
+  test('does not load node:fs/promises, with which the SDK would look for ~/.aws/config, unless its entry asks for it', () => {
+    const isStubbed = 'node:fs/promises' in esbuildOptions(entry).alias;
+    expect(Buffer.from(code).includes('node:fs/promises')).toBe(!isStubbed);
   });
 
   test('is deployed as the only file of exactly one function; Lambda can read it, and other users cannot change it', () => {
@@ -106,19 +107,29 @@ describe.each(listEntries())('the bundle of %s', (entry) => {
   });
 });
 
-test('a function that imports a module with a stub is not bundled until its entry asks for the real one', async () => {
-  await using folder = await mkdtempDisposable(path.join(tmpdir(), 'entry-'));
-  const file = path.join(folder.path, 'export.lambda.ts');
-  const entry = path.relative('functions', file);
-  const source = `import { writeFile } from 'node:fs/promises';\nexport const handler = () => writeFile('/tmp/a', '');\n`;
-  writeFileSync(file, source);
-  const line = '// @real-module node:fs/promises';
-  expect(() => bundle(entry)).toThrow(
-    `imports node:fs/promises, in whose place bundles have a stub. If it needs the real module, add this line to functions/${entry}: ${line}`,
-  );
-  writeFileSync(file, `${line}\n${source}`);
-  expect(Buffer.from(bundle(entry)).toString()).toContain('require("node:fs/promises")');
-});
+test.each([
+  ['node:fs/promises', 'readFile'],
+  ['node:fs/promises', 'writeFile'],
+  ['@smithy/core/event-streams', 'EventStreamSerde'],
+])(
+  'a function that imports from %s, which has a stub, the name %s is bundled only if its entry asks for the real one',
+  async (name, imported) => {
+    await using folder = await mkdtempDisposable(path.join(tmpdir(), 'entry-'));
+    const file = path.join(folder.path, 'export.lambda.ts');
+    symlinkSync(path.resolve('node_modules'), path.join(folder.path, 'node_modules'));
+    const entry = path.relative('functions', file);
+    const source = `import { ${imported} } from '${name}';\nexport const handler = ${imported};\n`;
+    writeFileSync(file, source);
+    const line = `// @real-module ${name}`;
+    expect(() => bundle(entry)).toThrow(
+      `Bundles replace ${name} with a stub. To use the real module, add this line to functions/${entry}: ${line}`,
+    );
+    writeFileSync(file, `${line}\r\n${source}`);
+    expect(bundle(entry).length).toBeGreaterThan(0);
+    writeFileSync(file, '// @real-module node:os\n');
+    expect(() => esbuildOptions(entry)).toThrow('but only these have stubs');
+  },
+);
 
 test('the stub for credentials reads them from the environment, and throws if there are none', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', '');

@@ -5,7 +5,14 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { SourceMap } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { esbuildOptions, functions, listEntries, outputOf, setBundle } from '@lambda-service/cdk/bundling';
+import {
+  esbuildOptions,
+  explainError,
+  functions,
+  listEntries,
+  outputOf,
+  setBundle,
+} from '@lambda-service/cdk/bundling';
 import { type BuildOptions, build, stop } from 'esbuild';
 
 /**
@@ -45,7 +52,10 @@ export type Bundle = { code: Uint8Array; map: string | undefined };
 
 /** Bundles entries in esbuild's own process, so that this process can import the token issuer meanwhile. */
 export const prebuildBundles = async ({ debug = false } = {}) => {
-  const make = async (entry: string) => outputOf(entry, await build(bundleOptions(entry, debug)));
+  const make = async (entry: string) => {
+    const built = build(bundleOptions(entry, debug)).catch((error) => explainError(entry, error));
+    return outputOf(entry, await built);
+  };
   const bundles = await Promise.all(listEntries().map(async (entry) => [entry, await make(entry)] as const));
   for (const [entry, bundle] of bundles) keepBundle(entry, bundle);
   // Stop esbuild's child process (50 MB); otherwise it idles until we exit.

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { bundle, outputOf } from '@lambda-service/cdk/bundling';
+import { bundle, explainError, outputOf } from '@lambda-service/cdk/bundling';
 import { generator, isCurrent } from '@lambda-service/cdk/generated-code';
 import { type BuildContext, context as prepareBuild } from 'esbuild';
 import type { Emulator } from 'http-api-emulator';
@@ -66,7 +66,8 @@ export class Reloader {
     const key = [entry, ...Object.keys(options.alias)].join();
     const build = this.#builds.get(key) ?? prepareBuild(options);
     this.#builds.set(key, build);
-    return outputOf(entry, await (await build).rebuild());
+    const built = (await build).rebuild().catch((error) => explainError(entry, error));
+    return outputOf(entry, await built);
   }
 
   async #reloadStack(bundles: Map<string, Bundle>): Promise<string> {
