@@ -1,7 +1,7 @@
 /** Checks whether one schema accepts every value that another accepts. Knows the keywords that our contracts use. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Contract, inlined, resolve, type Schema } from './document.ts';
-import { annotations, isSchema } from './schemas.ts';
+import { annotations, isSchema, mapSchema } from './schemas.ts';
 import { integerLimits, safeIntegers } from './validators.ts';
 
 /** A schema, and the contract in which its references are looked up. */
@@ -112,8 +112,8 @@ class Comparison {
     if (/^max[A-Z]/.test(keyword)) return narrow.some((limit) => Number(limit) <= Number(value));
     if (keyword === 'additionalProperties' && value === true) return true;
     if (keyword === 'additionalProperties' && !this.#hasFieldsOf(part)) return false;
-    const wide = inlined(this.#wide, value);
-    return narrow.some((each) => isDeepStrictEqual(inlined(this.#narrow.contract, each), wide));
+    const rule = ruleOf(this.#wide, keyword, value);
+    return narrow.some((each) => isDeepStrictEqual(ruleOf(this.#narrow.contract, keyword, each), rule));
   }
 
   #hasTypes(types: unknown[]): boolean {
@@ -166,3 +166,9 @@ const rangeOf = (part: Schema): string =>
   ['format', ...Object.keys(boundKeywords)]
     .flatMap((keyword) => (part[keyword] === undefined ? [] : [`${keyword} ${part[keyword]}`]))
     .join(', ') || 'no format';
+
+/** Returns a keyword and its value, with its references replaced and without what only describes, to be compared. */
+const ruleOf = (contract: Contract, keyword: string, value: unknown): Schema =>
+  mapSchema(inlined(contract, { [keyword]: value }) as Schema, (schema) =>
+    Object.fromEntries(Object.entries(schema).filter(([name]) => !annotations.includes(name))),
+  );

@@ -78,14 +78,10 @@ const compilerOf = ({ components }: Contract) => {
 /** Compiles a schema of schemas/openapi.yaml. */
 export const compile = compilerOf(contract);
 
-type Schema = { $ref?: string; allOf?: Schema[]; properties?: Record<string, Schema> };
+type Schema = { allOf?: Schema[]; properties?: Record<string, Schema> };
 
-/** Lists a schema, the one to which it refers, and the parts of an `allOf`, at any depth. */
-const partsOf = (schema: Schema): Schema[] => {
-  const name = schema.$ref?.replace('#/components/schemas/', '') ?? '';
-  const { [name]: target } = contract.components.schemas;
-  return [schema, ...[...(target ? [target] : []), ...(schema.allOf ?? [])].flatMap(partsOf)];
-};
+/** Lists a schema and the parts of its `allOf`, at any depth. */
+const partsOf = (schema: Schema): Schema[] => [schema, ...(schema.allOf ?? []).flatMap(partsOf)];
 
 /** Returns what the schema of a body says about a field, joined from all of its parts. */
 export const schemaOf = (body: object, field: string): object => {

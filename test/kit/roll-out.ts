@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
-import type { Contract } from 'openapi-contract';
+import type { Contract } from 'openapi-contract/document';
 import { inject, vi } from 'vitest';
 import { parse } from 'yaml';
 import { operations } from '../../functions/generated/contract.ts';

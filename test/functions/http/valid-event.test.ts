@@ -1,5 +1,5 @@
 import middy from '@middy/core';
-import type { Schema } from 'openapi-contract';
+import type { Schema } from 'openapi-contract/document';
 import { describe, expect, test } from 'vitest';
 import { compiled, contractWith, jsonBody } from '../../../packages/contract/test/kit/compiled-contract.ts';
 import { CatalogueError, errors } from '../../../packages/runtime/http/errors.ts';

@@ -16,7 +16,7 @@ const packages = ['packages/cdk', 'packages/contract', 'packages/runtime'];
 const reloaded = ['functions', 'infra', ...packages, 'schemas', 'cdk.json'];
 
 /** What this process has read or loaded at its start: it cannot use a change. Commands, as in tools/cli, can. */
-const loaded = ['package.json', 'tools/start', 'packages/emulator'];
+const loaded = ['package.json', 'tools/start', 'packages/emulator', 'packages/contract/document.ts'];
 
 /**
  * What is not watched: functions/generated is made from the contract, only tests read schemas/released, and each page

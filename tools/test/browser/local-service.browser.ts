@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:http';
 import { parseJson } from '@lambda-service/client';
 import axe, { type AxeResults } from 'axe-core';
 import { build } from 'esbuild';
-import type { Contract } from 'openapi-contract';
+import type { Contract } from 'openapi-contract/document';
 import { type Browser, chromium, type Locator, type Route } from 'playwright-core';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { operations as generated } from '../../../functions/generated/contract.ts';
