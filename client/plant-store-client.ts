@@ -10,7 +10,7 @@ import {
 import { type OperationId, type Operations, operations } from '../functions/generated/contract.ts';
 
 export type * from '../functions/generated/contract.ts';
-export type { ClientOptions, Options, Token };
+export type { Client, ClientOptions, Options, Outcome, Token };
 
 /**
  * The error numbers of an operation, as listed in schemas/openapi.yaml. The meaning of a number never changes.

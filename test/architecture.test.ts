@@ -151,7 +151,7 @@ describe('the rules on which file may import which', () => {
     expect(refusals, message).toEqual([]);
   });
 
-  test('allow no circle of imports, even if it imports only types', () => {
+  test('allow no circle of imports within a package or folder, even if it imports only types', () => {
     const imports = new Map(files.map((file) => [file, importsOf(file)]));
     const reach = (file: string, reached = new Set<string>()): Set<string> => {
       for (const target of imports.get(file) ?? []) if (!reached.has(target)) reach(target, reached.add(target));

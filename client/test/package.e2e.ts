@@ -109,7 +109,7 @@ describe('the packed client', () => {
 
     const program = [
       "import { createPlantStoreClient } from 'plant-store-client';",
-      "import type { ClientOptions, ErrorCode, Operations, Options, PlantStoreClient, Result, Token } from 'plant-store-client';",
+      "import type { Client, ClientOptions, ErrorCode, Operations, Options, Outcome, PlantStoreClient, Result, Token } from 'plant-store-client';",
       "declare const body: Operations['createPlant']['body'];",
       'declare const accessToken: string;',
       'declare const fetchToken: () => Promise<string>;',

@@ -1,7 +1,5 @@
 /** Tests the client of the contract, whatever operations it has. The other tests invent operations. */
-
-import type { Operation, Outcome } from '@lambda-service/client';
-import { parseJson, toJson } from '@lambda-service/client';
+import { type Operation, type Outcome, parseJson, toJson } from '@lambda-service/client';
 import { expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import { answer, startScriptedService } from '../../packages/client/test/kit/scripted-service.ts';

@@ -76,6 +76,8 @@ export type Options = ClientOptions & { signal?: AbortSignal };
  * undefined if there was no response, if another server responded, or if a browser hides the header. After retries,
  * `requestId` is the id of the last response. `headers` has all headers of a successful response. For example,
  * `headers.get('idempotent-replayed')` is `'true'` if the service found the same item already stored.
+ * @example
+ * const isTemporary = ({ ok, error }: Outcome<unknown, number> & { error?: unknown }) => !ok && error === 'no answer';
  */
 export type Outcome<Body, ErrorCode> =
   | { ok: true; status: number; headers: Headers; requestId: string | undefined; body: Body }

@@ -19,6 +19,8 @@ import type { Operation } from './request.ts';
  *   header of `headers` cannot be sent, if `retries` is not a whole number from 0, or if `attemptTimeout` is not from 1
  *   to 2,147,483,647
  * @throws `signal.reason` if the signal is aborted, even while waiting for the token; nothing is sent after that
+ * @example
+ * type Calls = keyof Client<Operations>;
  */
 export type Client<Operations extends Typed<Operations>> = { [Id in keyof Operations]: Call<Operations[Id]> };
 

@@ -1,4 +1,4 @@
-/** The options of `serve`. They are checked: not all callers use TypeScript, and those of the command are in a file. */
+/** The options of `serve`, and their check: some callers do not use TypeScript, and the command reads them from a file. */
 import { inspect } from 'node:util';
 import type { StoreLocation } from './dynamodb/store.ts';
 import { isObject } from './gateway/response.ts';

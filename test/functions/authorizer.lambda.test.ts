@@ -16,8 +16,8 @@ let logged: unknown[];
 beforeEach(() => {
   logged = [];
   for (const level of ['info', 'warn', 'error'] as const) {
-    vi.spyOn(console, level).mockImplementation((...entry) => {
-      logged.push(...entry);
+    vi.spyOn(console, level).mockImplementation((...values) => {
+      logged.push(...values);
     });
   }
 });

@@ -4,12 +4,12 @@ import { referenceTo } from './names.ts';
 import type { Resource, Stack } from './resource.ts';
 import { evaluateKnown, named, own, type Scope, type Template, UnknownValue } from './template.ts';
 
-/** What a look-up needs of the Resources of the stack. */
-type Resources = Pick<Stack, 'account' | 'scope'> & { find: (logicalId: string) => Resource | undefined };
+/** What a look-up needs of the stack. */
+type LookUpStack = Pick<Stack, 'account' | 'scope'> & { find: (logicalId: string) => Resource | undefined };
 
 /** Makes a function that looks up the values that `Ref` and `Fn::GetAtt` have in the emulator. */
 export const makeLookUp =
-  (template: Template, { nameOnAws, jwt }: Deployment, resources: Resources): Scope['lookUp'] =>
+  (template: Template, { nameOnAws, jwt }: Deployment, resources: LookUpStack): Scope['lookUp'] =>
   (name, attribute, place) => {
     if (attribute === undefined) {
       if (name === 'AWS::NoValue') return undefined;

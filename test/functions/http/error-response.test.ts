@@ -16,8 +16,8 @@ class Busy extends Error {}
 const responseTo = async (thrown: unknown, event: unknown = {}, storeCalls: OperationContext['storeCalls'] = []) => {
   const logged: unknown[] = [];
   for (const level of ['info', 'warn', 'error'] as const) {
-    vi.spyOn(console, level).mockImplementation((entry) => {
-      logged.push([level, entry]);
+    vi.spyOn(console, level).mockImplementation((line) => {
+      logged.push([level, line]);
     });
   }
   const handler = middy()
@@ -61,11 +61,11 @@ test('errorResponse logs the hash of the bundle for a failure, but not for a ref
 
 test("errorResponse logs the gateway's request id if the event has one", async () => {
   const requestContext = { requestId: 'JKJaXmPLvHcESHA=' };
-  const entry = { gatewayRequestId: 'JKJaXmPLvHcESHA=' };
+  const line = { gatewayRequestId: 'JKJaXmPLvHcESHA=' };
   expect((await responseTo(new Taken(), { requestContext })).logged).toEqual([
-    ['info', { outcome: 'refused', error: 41301, reason: errors.tooLarge.message, ...entry }],
+    ['info', { outcome: 'refused', error: 41301, reason: errors.tooLarge.message, ...line }],
   ]);
-  expect((await responseTo(new Error(), { requestContext })).logged).toMatchObject([['error', entry]]);
+  expect((await responseTo(new Error(), { requestContext })).logged).toMatchObject([['error', line]]);
   for (const event of [undefined, null, {}]) expect((await responseTo(new Taken(), event)).status).toBe(413);
 });
 

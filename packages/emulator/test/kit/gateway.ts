@@ -70,7 +70,7 @@ export const start = async (functions: Functions = {}, api: Partial<ApiSpec> = {
     return functions.invoke ? functions.invoke(name) : asJson(results[name]);
   };
   const respond = httpApi({ account, stages: [defaultStage], routes: [route], ...api }, invoke, options, options.clock);
-  const server = gateway({ respond, onRequest: (entry) => log.push(entry), ...options });
+  const server = gateway({ respond, onRequest: (line) => log.push(line), ...options });
   const port = await startServer(server);
   return {
     port,
