@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { parseJson } from '@lambda-service/client';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import { afterAll, expect, inject } from 'vitest';
+import { afterAll, beforeEach, expect, inject } from 'vitest';
 import { eventBody } from '../../packages/emulator/gateway/request.ts';
 import { errors } from '../../packages/runtime/http/errors.ts';
 import { expectInContract, operations } from './contract.ts';
@@ -29,12 +29,11 @@ type Handler = (event: unknown, context: object) => Promise<APIGatewayProxyStruc
 /** The service must respond to every request within this many milliseconds, whatever the store does. */
 const timeBound = 2_500;
 
-/** The variables that name the stack's tables. */
-const tableVariables = (): Record<string, string> => {
-  const { functions, tables } = inject('stack');
-  const isTable = (value: string): boolean => tables.some(({ TableName }) => TableName === value);
-  const variables = functions.flatMap(({ environment }) => Object.entries(environment));
-  return Object.fromEntries(variables.filter(([, value]) => isTable(value)));
+/** All variables that the stack gives the functions of its routes. */
+const routeVariables = (): Record<string, string> => {
+  const { functions, api } = inject('stack');
+  const names = api.routes.map(({ target }) => target?.functionName);
+  return Object.assign({}, ...functions.filter(({ name }) => names.includes(name)).map((each) => each.environment));
 };
 
 /**
@@ -44,9 +43,11 @@ const tableVariables = (): Record<string, string> => {
  */
 export const startInProcess = async (load: () => Promise<LambdaModule>): Promise<InProcess> => {
   startEventLoopClock();
+  // A response does not say why it is a 500.
+  beforeEach(({ onTestFailed }) => onTestFailed(() => console.error('The function logged, at last:', ...lastLog)));
   const store = await startFaultyStore('plants');
   afterAll(store.close);
-  Object.assign(process.env, tableVariables(), storeEnvironment(store.endpoint));
+  Object.assign(process.env, routeVariables(), storeEnvironment(store.endpoint));
   const invoke = invoker(await load());
   return {
     invoke,
@@ -80,6 +81,7 @@ export const invoker =
     // As in Lambda, each invocation gets a new event and a new context.
     const own: unknown = event === undefined ? undefined : JSON.parse(JSON.stringify(event));
     const log: Line[] = [];
+    lastLog = log;
     const result = await logOf.run(log, () => inTime((handler as Handler)(own, { ...lambdaContext })));
     const { statusCode: status = 0, headers = {}, body: text = '' } = result;
     expectInContract(status, String(headers['content-type']), text, routeKeyOf(own));
@@ -111,18 +113,20 @@ const inTime = <T>(response: Promise<T>): Promise<T> => {
 };
 
 /**
- * Returns the line that the function must log for this response. After a success, `outcome` may be any lower-case word
- * that does not begin with `refused` or `failed`.
+ * Returns the line that the function must log for this response. After a success, it may say more, and `outcome` may be
+ * any lower-case word that does not begin with `refused` or `failed`.
  */
 const lineOf = (status: number, error: number | undefined, gatewayRequestId: unknown, store: unknown): Line => {
   const ofSuccess = expect.stringMatching(/^(?!refused|failed)[a-z]+$/);
-  if (status < 400) return { level: 'info', value: { outcome: ofSuccess, store, gatewayRequestId } };
+  if (status < 400)
+    return { level: 'info', value: expect.objectContaining({ outcome: ofSuccess, store, gatewayRequestId }) };
   if (status < 500) {
     const reason = expect.stringMatching(/./);
     return { level: 'info', value: { outcome: 'refused', error, reason, store, gatewayRequestId } };
   }
   const level = status === 503 ? 'warn' : 'error';
-  return { level, value: { outcome: 'failed', error, cause: expect.any(Object), store, gatewayRequestId } };
+  const bundle = process.env['BUNDLE_SHA256'];
+  return { level, value: { outcome: 'failed', error, cause: expect.any(Object), bundle, store, gatewayRequestId } };
 };
 
 /** The error numbers, such as 40001, of responses that the function sends without calling the store. */
@@ -138,6 +142,9 @@ const expectStoreTime = (store: unknown, status: number, error: number): void =>
   if (status < 400) expect(store).toEqual({ milliseconds: expect.any(Number), attempts: expect.any(Number) });
   else if (beforeStore.includes(error)) expect(store).toBeUndefined();
 };
+
+/** What the function has logged for its last event. */
+let lastLog: Line[] = [];
 
 /** Keeps the log lines of concurrent requests apart. */
 const logOf = new AsyncLocalStorage<Line[]>();
