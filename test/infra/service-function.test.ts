@@ -15,6 +15,7 @@ import {
   propertiesOf,
   ref,
   resolve,
+  withoutHashes,
 } from '../kit/template.ts';
 
 const functions = propertiesOf('AWS::Lambda::Function');
@@ -40,6 +41,12 @@ test('every function runs on Node 24 and arm64, and logs JSON to a separate log 
   for (const name of [...names.map((each) => `${each}Logs`), 'ApiAccessLog']) {
     expect(logs[name], name).toMatchObject({ RetentionInDays: 90 });
   }
+});
+
+test('withoutHashes leaves a SHA-256 whole, even if its end looks like the hash in a name', () => {
+  const sha256 = `${'a'.repeat(24)}12345678${'b'.repeat(32)}`;
+  const template = { Resources: { Fn12345678: { sha256 } } };
+  expect(withoutHashes(template)).toEqual({ Resources: { Fn: { sha256 } } });
 });
 
 test("the environment of each operation's function names the tables on which it has grants, and no others", () => {

@@ -12,11 +12,16 @@ export type Resource = {
 };
 export type Template = { Resources: Record<string, Resource>; Outputs: Record<string, { Value: unknown }> };
 
-/** Removes CDK's hashes: `{ Ref: 'CreatePlantLive1EDFD5F5' }` becomes `{ Ref: 'CreatePlantLive' }`. */
+/**
+ * Removes CDK's hashes from names: `{ Ref: 'CreatePlantLive1EDFD5F5' }` becomes `{ Ref: 'CreatePlantLive' }`. Keeps a
+ * SHA-256 in hexadecimal digits, whose end may look like such a hash.
+ */
 export const withoutHashes = (template: object): Template => {
   const text = JSON.stringify(template)
     .replaceAll(/"[\da-f]{64}\.zip"/g, '"bundle.zip"')
-    .replaceAll(/(?<=[A-Za-z]\d*)(?:[\dA-F]{8})+(?:[\da-f]{32}|[\da-f]{8})?(?![\da-fA-F])/g, '');
+    .replaceAll(/"[\da-f]{64}"|(?<=[A-Za-z]\d*)(?:[\dA-F]{8})+(?:[\da-f]{32}|[\da-f]{8})?(?![\da-fA-F])/g, (found) =>
+      found.startsWith('"') ? found : '',
+    );
   const plain: Template = JSON.parse(text);
   const { length } = Object.keys((template as Template).Resources);
   if (Object.keys(plain.Resources).length !== length)
