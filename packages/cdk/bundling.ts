@@ -5,19 +5,18 @@ import { type BuildOptions, type BuildResult, buildSync, type OutputFile } from 
 /** The folder of the entry files, in the project's folder, in which every command runs. */
 export const functions = path.resolve('functions');
 
-const stubs = path.join(import.meta.dirname, 'sdk-stubs');
+const stub = (file: string): string => path.join(import.meta.dirname, 'sdk-stubs', file);
 
 /**
  * Modules that the SDK imports and hardly any function needs, each with the stub that replaces it. The stubs save almost
  * half of a bundle's size and load time. docs/decisions/functions.md says which test fails if the SDK changes.
  */
-const stubbed: Record<string, string> = {
-  '@aws-sdk/credential-provider-node': path.join(stubs, 'credentials.ts'),
-  '@aws-sdk/middleware-endpoint-discovery': path.join(stubs, 'endpoint-discovery.ts'),
-  '@smithy/core/event-streams': path.join(stubs, 'event-streams.ts'),
-  'node:fs/promises': path.join(stubs, 'files.ts'),
+const stubs: Record<string, string> = {
+  '@aws-sdk/credential-provider-node': stub('credentials.ts'),
+  '@aws-sdk/middleware-endpoint-discovery': stub('endpoint-discovery.ts'),
+  '@smithy/core/event-streams': stub('event-streams.ts'),
+  'node:fs/promises': stub('files.ts'),
 };
-const names = Object.keys(stubbed).join(', ');
 
 /**
  * Returns the stubs for an entry. A line such as `// @real-module node:fs/promises` in it leaves out that stub.
@@ -26,10 +25,12 @@ const names = Object.keys(stubbed).join(', ');
 const stubsFor = (entry: string): Record<string, string> => {
   const lines = readFileSync(path.join(functions, entry), 'utf8').matchAll(/^\/\/\s*@real-module\s+(\S+)/gm);
   const real = Array.from(lines, ([, name = '']) => name);
-  const unknown = real.find((name) => !Object.hasOwn(stubbed, name));
+  const unknown = real.find((name) => !Object.hasOwn(stubs, name));
   if (unknown !== undefined)
-    throw new Error(`functions/${entry} has the line // @real-module ${unknown}, but only these have stubs: ${names}.`);
-  return Object.fromEntries(Object.entries(stubbed).filter(([name]) => !real.includes(name)));
+    throw new Error(
+      `functions/${entry} has the line // @real-module ${unknown}, but only these have stubs: ${Object.keys(stubs).join(', ')}.`,
+    );
+  return Object.fromEntries(Object.entries(stubs).filter(([name]) => !real.includes(name)));
 };
 
 /**
@@ -57,9 +58,10 @@ const advice = (entry: string, name: string): string =>
 
 /** Rethrows what esbuild has thrown. If a stub lacks a name that the function imports, the error says what to do. */
 export const explainError = (entry: string, error: unknown): never => {
-  const stub =
-    error instanceof Error && Object.entries(stubbed).find(([, file]) => error.message.includes(path.basename(file)));
-  if (stub) error.message += `\n${advice(entry, stub[0])}`;
+  // esbuild quotes paths relative to the current folder.
+  const quotesStub = ([, file]: [string, string]) => String(error).includes(`"${path.relative('', file)}"`);
+  const [name] = Object.entries(stubs).find(quotesStub) ?? [];
+  if (name !== undefined && error instanceof Error) error.message += `\n${advice(entry, name)}`;
   throw error;
 };
 
@@ -69,7 +71,7 @@ export const explainError = (entry: string, error: unknown): never => {
  */
 export const outputOf = (entry: string, { outputFiles: files = [], metafile }: BuildResult) => {
   for (const [file, { imports }] of Object.entries(metafile?.inputs ?? {})) {
-    const found = imports.find((each) => Object.values(stubbed).includes(path.resolve(each.path)))?.original;
+    const found = imports.find((each) => stubs[each.original ?? ''] === path.resolve(each.path))?.original;
     if (found !== undefined && !/(?:^|\/)node_modules\/@(?:aws-sdk|smithy)\//.test(file))
       throw new Error(`${file} imports ${found}. ${advice(entry, found)}`);
   }

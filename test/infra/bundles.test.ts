@@ -131,6 +131,14 @@ test.each([
   },
 );
 
+test('an error in a file of a function that has the name of a stub says nothing of stubs', async () => {
+  await using folder = await mkdtempDisposable(path.join(tmpdir(), 'entry-'));
+  const entry = path.relative('functions', path.join(folder.path, 'export.lambda.ts'));
+  writeFileSync(path.join(folder.path, 'export.lambda.ts'), `export { handler } from './files.ts';\n`);
+  writeFileSync(path.join(folder.path, 'files.ts'), 'export const handler = ;\n');
+  expect(() => bundle(entry)).toThrow(/files\.ts:1:23: ERROR: Unexpected ";"(?!.*@real-module)/s);
+});
+
 test('the stub for credentials reads them from the environment, and throws if there are none', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', '');
   await expect(defaultProvider({})()).rejects.toThrow('environment');

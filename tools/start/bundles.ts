@@ -13,7 +13,7 @@ import {
   outputOf,
   setBundle,
 } from '@lambda-service/cdk/bundling';
-import { type BuildOptions, build, stop } from 'esbuild';
+import { type BuildOptions, type BuildResult, build, stop } from 'esbuild';
 
 /**
  * esbuild's options for a separate source map, with paths relative to the project's folder. The bundle stays the same
@@ -50,12 +50,13 @@ export const bundleOptions = (entry: string, debug: boolean) => ({
 /** A function's bundle. `map` is the source map as JSON, or undefined if `code` contains the source map. */
 export type Bundle = { code: Uint8Array; map: string | undefined };
 
+/** Waits for the result of esbuild. @throws Error with the file and line of each error */
+export const bundleOf = async (entry: string, built: Promise<BuildResult>): Promise<Bundle> =>
+  outputOf(entry, await built.catch((error) => explainError(entry, error)));
+
 /** Bundles entries in esbuild's own process, so that this process can import the token issuer meanwhile. */
 export const prebuildBundles = async ({ debug = false } = {}) => {
-  const make = async (entry: string) => {
-    const built = build(bundleOptions(entry, debug)).catch((error) => explainError(entry, error));
-    return outputOf(entry, await built);
-  };
+  const make = async (entry: string) => bundleOf(entry, build(bundleOptions(entry, debug)));
   const bundles = await Promise.all(listEntries().map(async (entry) => [entry, await make(entry)] as const));
   for (const [entry, bundle] of bundles) keepBundle(entry, bundle);
   // Stop esbuild's child process (50 MB); otherwise it idles until we exit.

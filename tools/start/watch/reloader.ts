@@ -1,9 +1,9 @@
 import path from 'node:path';
-import { bundle, explainError, outputOf } from '@lambda-service/cdk/bundling';
+import { bundle } from '@lambda-service/cdk/bundling';
 import { generator, isCurrent } from '@lambda-service/cdk/generated-code';
 import { type BuildContext, context as prepareBuild } from 'esbuild';
 import type { Emulator } from 'http-api-emulator';
-import { type Bundle, bundleOptions, keepBundle, sha256Of, writeBundle } from '../bundles.ts';
+import { type Bundle, bundleOf, bundleOptions, keepBundle, sha256Of, writeBundle } from '../bundles.ts';
 import { runScript, synthesize } from '../run-script.ts';
 import type { Synthesis, Synthesized } from '../synthesize.ts';
 import { withoutHash } from '../terminal.ts';
@@ -66,8 +66,7 @@ export class Reloader {
     const key = [entry, ...Object.keys(options.alias)].join();
     const build = this.#builds.get(key) ?? prepareBuild(options);
     this.#builds.set(key, build);
-    const built = (await build).rebuild().catch((error) => explainError(entry, error));
-    return outputOf(entry, await built);
+    return bundleOf(entry, (await build).rebuild());
   }
 
   async #reloadStack(bundles: Map<string, Bundle>): Promise<string> {
