@@ -85,12 +85,12 @@ const object = (properties: Record<string, unknown>, required = Object.keys(prop
 const interfacesOf = (contract: Contract, { id, parameters, body, responses }: Operation): Record<string, Schema> => {
   const name = capitalize(id);
   const places = parametersByPlace(contract, parameters).map(({ property, here, required }) => {
-    const schemas = Object.fromEntries(here.map((each) => [each.name, inlined(contract, each.schema)]));
+    const schemas = Object.fromEntries(here.map((each) => [each.name, ownSchema(contract, each.schema)]));
     return [property, mapSchema(object(schemas, required), forTypes('bigint'))];
   });
   const asJson = (schema: Schema): Schema => mapSchema(schema, forTypes('number | bigint'));
   const sentBody = body && { body: asJson(body) };
-  const sent = Object.fromEntries(parameters.map((each) => [each.name, inlined(contract, each.schema)]));
+  const sent = Object.fromEntries(parameters.map((each) => [each.name, ownSchema(contract, each.schema)]));
   const required = parameters.filter((each) => each.required).map((each) => each.name);
   const received = responses
     .filter(({ status }) => status < 300)
@@ -108,9 +108,9 @@ const interfacesOf = (contract: Contract, { id, parameters, body, responses }: O
  * Replaces the references in a parameter's schema by their targets. A parameter cannot share a type with a body that
  * refers to the same schema, because an int64 has a different type in each.
  */
-const inlined = (contract: Contract, schema: Schema): Schema => {
+const ownSchema = (contract: Contract, schema: Schema): Schema => {
   const { items, title, ...others } = resolve(contract, schema);
-  return items instanceof Object ? { ...others, items: inlined(contract, items as Schema) } : others;
+  return items instanceof Object ? { ...others, items: ownSchema(contract, items as Schema) } : others;
 };
 
 /**
