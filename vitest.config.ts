@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 /** Options for all tests, including tests that run with another Vitest configuration. */
 export const options = {
-  setupFiles: 'test/kit/setup.ts',
+  setupFiles: 'packages/testing/setup.ts',
   // Only a test that hangs takes this long. The local service starts in 2 s, or in a minute on a very busy machine.
   testTimeout: 300_000,
   hookTimeout: 300_000,
@@ -45,7 +45,7 @@ const include = {
 export default defineConfig({
   test: {
     ...options,
-    globalSetup: 'test/kit/bundled-stack.ts',
+    globalSetup: 'packages/testing/bundled-stack.ts',
     projects: [
       // Without isolation, a worker loads each module only once, not again for each test file. Loading the CDK and the
       // SDK takes most of the running time of a test file.

@@ -2,5 +2,5 @@ import { defineConfig } from 'vitest/config';
 import { options } from '../vitest.config.ts';
 
 export default defineConfig({
-  test: { ...options, include: ['template/test/**/*.{test,e2e}.ts'], globalSetup: 'test/kit/bundled-stack.ts' },
+  test: { ...options, include: ['template/test/**/*.{test,e2e}.ts'], globalSetup: 'packages/testing/bundled-stack.ts' },
 });

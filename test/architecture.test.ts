@@ -91,6 +91,7 @@ const rules: Rule[] = [
   },
   packageRule('contract'),
   packageRule('client'),
+  packageRule('testing', /^aws-lambda$/, /^tools\//, /^packages\//, /^(functions|infra)\//, /\.json$/),
   // The emulator loads the functions' handlers with `import()` of a computed path.
   packageRule('emulator', /^aws-lambda$/, /^a computed path$/),
   {

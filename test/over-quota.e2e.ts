@@ -3,12 +3,12 @@
  */
 import { globSync } from 'node:fs';
 import http, { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { run } from '@lambda-service/testing/programs';
+import { startServer } from '@lambda-service/testing/servers';
+import { storeEnvironment } from '@lambda-service/testing/store';
+import { startTrial } from '@lambda-service/testing/trial';
 import { expect, test } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
-import { run } from './kit/local-service.ts';
-import { storeEnvironment } from './kit/plants-store.ts';
-import { startServer } from './kit/servers.ts';
-import { startTrial } from './kit/trial-stack.ts';
 
 /** How often a body is refused at most. The journey sends a request eight times. */
 const mostRefusals = 4;

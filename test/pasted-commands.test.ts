@@ -6,8 +6,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { fileFolder, run } from '@lambda-service/testing/programs';
 import { describe, expect, test } from 'vitest';
-import { fileFolder, run } from './kit/local-service.ts';
 
 /** Matches calls that only read, or stay on this machine. Every other call counts as a change. */
 const harmless = /^(?:aws \S+ (?:describe|list|get|wait)|(?:curl|gh|npm) (?!.*(?:--stack|restore))|block )/;

@@ -1,11 +1,12 @@
 /** Tests the contract over HTTP, against a local service or a deployment, whose table keeps the plants. */
+
+import { bodyOf, itemOf, newId, newPlant, otherContent, responseTo } from '@lambda-service/testing/data';
+import { isDeployed, isToSendAgain, reachService } from '@lambda-service/testing/programs';
+import { dynamoDbError } from '@lambda-service/testing/store';
+import { testResponses } from '@lambda-service/testing/suite';
+import { retryWhile } from '@lambda-service/testing/waiting';
 import { describe, expect, test } from 'vitest';
 import { createPlantStoreClient, type NewPlant } from '../client/plant-store-client.ts';
-import { bodyOf, itemOf, newId, newPlant, otherContent, responseTo } from './kit/example.ts';
-import { dynamoDbError } from './kit/faulty-store.ts';
-import { isDeployed, isToSendAgain, reachService } from './kit/reached-service.ts';
-import { testResponses } from './kit/responses.ts';
-import { retryWhile } from './kit/waiting.ts';
 
 const service = await reachService();
 

@@ -2,10 +2,10 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { testFolder } from '@lambda-service/testing/programs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { allowable } from '../tools/release/diff/verdict.ts';
-import { testFolder } from './kit/local-service.ts';
 
 type Step = { uses?: string; run?: string; with?: Record<string, unknown> };
 type Job = { uses?: string; steps?: Step[]; permissions?: Record<string, string>; 'timeout-minutes'?: number };

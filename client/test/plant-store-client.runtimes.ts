@@ -2,9 +2,9 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { toJson } from '@lambda-service/client';
+import { answer, startScriptedService } from '@lambda-service/testing/servers';
 import { describe, expect, onTestFinished } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
-import { answer, startScriptedService } from '../../packages/client/test/kit/scripted-service.ts';
 import { bodyFor, bodyOf } from './kit/any-call.ts';
 import { run, test } from './kit/installed-client.ts';
 

@@ -1,8 +1,8 @@
 /** Tests the client of the contract, whatever operations it has. The other tests invent operations. */
 import { type Operation, type Outcome, parseJson, toJson } from '@lambda-service/client';
+import { answer, startScriptedService } from '@lambda-service/testing/servers';
 import { expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
-import { answer, startScriptedService } from '../../packages/client/test/kit/scripted-service.ts';
 import { createPlantStoreClient } from '../plant-store-client.ts';
 import { argumentsFor, bodyFor, bodyOf } from './kit/any-call.ts';
 

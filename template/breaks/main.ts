@@ -7,8 +7,8 @@ import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { copyProject } from '@lambda-service/testing/copy-project';
 import { Command } from 'commander';
-import { copyProject } from '../../test/kit/copy-project.ts';
 import { type ProjectCopy, startIn } from '../../tools/release/project-copy.ts';
 import { type Break, breaks } from './breaks.ts';
 

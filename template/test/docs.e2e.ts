@@ -3,8 +3,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { pathWithCurl, run, startLocalService, testFolder } from '@lambda-service/testing/programs';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { pathWithCurl, run, startLocalService, testFolder } from '../../test/kit/local-service.ts';
 import { fetchToken, readSession } from '../../tools/start/session.ts';
 import { reasonToSkip } from '../contract.ts';
 

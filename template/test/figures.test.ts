@@ -1,14 +1,21 @@
 /** Tests that figures in documents are those of the code. docs.test.ts tests the figures of docs/cost.md. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import {
+  allowOrigins,
+  kinds,
+  operationNames,
+  prod,
+  propertiesOf,
+  templateOf,
+  withoutHashes,
+} from '@lambda-service/testing/stack';
 import { expect, test } from 'vitest';
 import { bundle } from '../../packages/cdk/bundling.ts';
 import { maxHeaderLength } from '../../packages/runtime/auth/bearer-token.ts';
 import { cooldown, freshFor, minModulusLength, usableFor } from '../../packages/runtime/auth/issuer-keys.ts';
 import { maxBodyBytes } from '../../packages/runtime/http/json-body.ts';
 import { responseTime } from '../../packages/runtime/time-budget.ts';
-import { allowOrigins, kinds, templateOf } from '../../test/kit/stacks.ts';
-import { operationNames, prod, propertiesOf, withoutHashes } from '../../test/kit/template.ts';
 import bench from '../bench/results.json' with { type: 'json' };
 import { reasonToSkip } from '../contract.ts';
 

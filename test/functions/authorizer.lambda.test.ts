@@ -1,9 +1,9 @@
+import { authorizerEvent } from '@lambda-service/testing/events';
+import { claims, makeKey, sign } from '@lambda-service/testing/tokens';
 import { SimpleFetcher } from 'aws-jwt-verify/https';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { startIssuer } from '../../tools/start/issuer.ts';
 import { fetchToken } from '../../tools/start/session.ts';
-import { claims, makeKey, sign } from '../kit/access-tokens.ts';
-import { authorizerEvent } from '../kit/gateway-events.ts';
 
 const issuer = await startIssuer();
 afterAll(issuer.close);

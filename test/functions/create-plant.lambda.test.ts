@@ -1,10 +1,11 @@
 /** Tests createPlant from its source: every response, and what can be seen only inside the process, such as the log. */
+
+import { bodyOf, newId, withText } from '@lambda-service/testing/data';
+import { lambdaContext, proxyEvent } from '@lambda-service/testing/events';
+import { type Invoke, invoker, startInProcess } from '@lambda-service/testing/in-process';
+import { drip, loseResponse, onFirstCall } from '@lambda-service/testing/store';
+import { testFaults, testResponses } from '@lambda-service/testing/suite';
 import { describe, expect, test, vi } from 'vitest';
-import { bodyOf, newId, withText } from '../kit/example.ts';
-import { drip, loseResponse, onFirstCall } from '../kit/faulty-store.ts';
-import { lambdaContext, proxyEvent } from '../kit/gateway-events.ts';
-import { type Invoke, invoker, startInProcess } from '../kit/in-process.ts';
-import { testFaults, testResponses } from '../kit/responses.ts';
 
 const service = await startInProcess(() => {
   vi.resetModules();

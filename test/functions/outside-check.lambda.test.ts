@@ -1,12 +1,12 @@
 /** Tests the check from outside against a server that answers as each test says. */
 import { createServer } from 'node:https';
 import tls from 'node:tls';
+import { startServer } from '@lambda-service/testing/servers';
+import { propertiesOf } from '@lambda-service/testing/stack';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { scopes } from '../../functions/generated/contract.ts';
 import { timeout } from '../../packages/runtime/smoke-test/outside-check.ts';
 import { makeCertificate } from '../../tools/start/issuer.ts';
-import { startServer } from '../kit/servers.ts';
-import { propertiesOf } from '../kit/template.ts';
 
 const { key, certificate } = await makeCertificate();
 const trusted = [...tls.getCACertificates('default'), certificate];

@@ -4,6 +4,19 @@
  */
 import { createServer } from 'node:http';
 import { parseJson, toJson } from '@lambda-service/client';
+import { differentFrom, type Item, itemOf, newId, newPlant, shortened, tableKey } from '@lambda-service/testing/data';
+import { lambdaContext } from '@lambda-service/testing/events';
+import { startCodeDeploy } from '@lambda-service/testing/fake-aws';
+import { startServer } from '@lambda-service/testing/servers';
+import {
+  dynamoDbError,
+  type Fault,
+  loseResponse,
+  onFirstCall,
+  pass,
+  startFaultyStore,
+  storeEnvironment,
+} from '@lambda-service/testing/store';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type OperationId, operations } from '../../functions/generated/contract.ts';
 import { toItem } from '../../functions/plant-table.ts';
@@ -11,12 +24,6 @@ import { newChecks } from '../../functions/smoke-checks.ts';
 import { handler } from '../../functions/smoke-test.lambda.ts';
 import { report } from '../../packages/runtime/smoke-test/deployment.ts';
 import type { Check } from '../../packages/runtime/smoke-test/run-checks.ts';
-import { differentFrom, type Item, itemOf, newId, newPlant, shortened, tableKey } from '../kit/example.ts';
-import { startCodeDeploy } from '../kit/fake-aws.ts';
-import { dynamoDbError, type Fault, loseResponse, onFirstCall, pass, startFaultyStore } from '../kit/faulty-store.ts';
-import { lambdaContext } from '../kit/gateway-events.ts';
-import { storeEnvironment } from '../kit/plants-store.ts';
-import { startServer } from '../kit/servers.ts';
 
 /** The milliseconds of all pauses, which the smoke test does not really make here. */
 const pauses = vi.hoisted((): number[] => []);

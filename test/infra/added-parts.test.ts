@@ -1,11 +1,20 @@
 /** Tests what a stack gets from a second table or a queue that somebody adds before its monitoring. */
+
+import {
+  arn,
+  kinds,
+  ofType,
+  prod,
+  propertiesOf,
+  type Template,
+  templateOf,
+  withoutHashes,
+} from '@lambda-service/testing/stack';
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { expect, test, vi } from 'vitest';
 import type { Authorizer } from '../../packages/cdk/authorizer.ts';
-import { kinds, templateOf } from '../kit/stacks.ts';
-import { arn, ofType, prod, propertiesOf, type Template, withoutHashes } from '../kit/template.ts';
 
 vi.mock('../../packages/cdk/authorizer.ts', async (original) => {
   const { Authorizer: Usual } = await original<{ Authorizer: typeof Authorizer }>();

@@ -2,11 +2,19 @@
 import { readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { fileFolder, run, testFolder } from '@lambda-service/testing/programs';
+import {
+  combinations,
+  externalIssuer,
+  featureFlags,
+  kinds,
+  propertiesOf,
+  resolve,
+  type Template,
+  withoutHashes,
+} from '@lambda-service/testing/stack';
 import { describe, expect, test } from 'vitest';
 import cdkJson from '../../cdk.json' with { type: 'json' };
-import { fileFolder, run, testFolder } from '../kit/local-service.ts';
-import { combinations, externalIssuer, featureFlags, kinds } from '../kit/stacks.ts';
-import { propertiesOf, resolve, type Template, withoutHashes } from '../kit/template.ts';
 
 /** Runs a CDK app as `npx cdk` does. @returns its exit code and the lines it printed */
 const runApp = async (environment: Record<string, string>, command = cdkJson.app) => {

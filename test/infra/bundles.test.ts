@@ -4,6 +4,7 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { externalIssuer, featureFlags, withStack } from '@lambda-service/testing/stack';
 import { App } from 'aws-cdk-lib';
 import { describe, expect, inject, test, vi } from 'vitest';
 import { operations, scopes } from '../../functions/generated/contract.ts';
@@ -12,7 +13,6 @@ import { bundle, esbuildOptions, listEntries } from '../../packages/cdk/bundling
 import { defaultProvider } from '../../packages/cdk/sdk-stubs/credentials.ts';
 import { readSettings } from '../../packages/cdk/settings.ts';
 import { bundleInputs } from '../kit/bundle-inputs.ts';
-import { externalIssuer, featureFlags, withStack } from '../kit/stacks.ts';
 
 /** The limits for the bundle of an operation: its size, and the packages that it may contain. */
 const operation = {

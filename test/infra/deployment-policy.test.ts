@@ -1,10 +1,10 @@
 /** Tests that infra/deployment-policy.json allows all that deployments need, and no way to more. */
+
+import { combinations, handlers, names, withStack } from '@lambda-service/testing/stack';
 import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
 import policy from '../../infra/deployment-policy.json' with { type: 'json' };
 import { readPolicy } from '../../packages/emulator/policy.ts';
-import { handlers, names } from '../kit/handler-permissions.ts';
-import { combinations, withStack } from '../kit/stacks.ts';
 
 /** As docs/deploy.md names the policy. */
 const policyName = 'PlantStoreDeployment';
@@ -66,7 +66,7 @@ const arnOf = (stack: Stack, id: string): string => {
 const lackingFor = (stack: Stack, id: string): string[] => {
   const { Type = '' } = stack.Resources[id] ?? {};
   const { [Type]: needs } = handlers;
-  if (needs === undefined) return [`${Type} has no row in test/kit/handler-permissions.ts. Add one.`];
+  if (needs === undefined) return [`${Type} has no row in packages/testing/stack/handler-permissions.ts. Add one.`];
   return Object.entries(needs).flatMap(([pattern, actions]) => {
     const arn = filled(pattern, stack, id);
     return actions.split(', ').flatMap((some) => {
@@ -95,7 +95,7 @@ describe('the policy for deployments', () => {
     expect(found).toContain(
       'AWS::Lambda::Function needs lambda:CreateFunction on arn:aws:lambda:REGION:ACCOUNT:function:other.',
     );
-    expect(found.at(-1)).toBe('AWS::S3::Bucket has no row in test/kit/handler-permissions.ts. Add one.');
+    expect(found.at(-1)).toBe('AWS::S3::Bucket has no row in packages/testing/stack/handler-permissions.ts. Add one.');
   });
 
   const passedTo = ['codedeploy.amazonaws.com', 'lambda.amazonaws.com', 'scheduler.amazonaws.com'];

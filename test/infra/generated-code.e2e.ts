@@ -1,14 +1,14 @@
 /** Tests, in a copy of the project, that code that does not fit the contract is generated again before it is used. */
 import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { copyProject, ownCache } from '@lambda-service/testing/copy-project';
+import { newId, optionsFor } from '@lambda-service/testing/data';
+import { fileFolder, programs, run, startLocalService } from '@lambda-service/testing/programs';
+import { answer, startScriptedService } from '@lambda-service/testing/servers';
+import { externalIssuer } from '@lambda-service/testing/stack';
 import { beforeEach, expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import { answer, startScriptedService } from '../../packages/client/test/kit/scripted-service.ts';
-import { copyProject, ownCache } from '../kit/copy-project.ts';
-import { newId, optionsFor } from '../kit/example.ts';
-import { fileFolder, programs, run, startLocalService } from '../kit/local-service.ts';
-import { externalIssuer } from '../kit/stacks.ts';
 
 const generated = 'functions/generated';
 
@@ -89,7 +89,7 @@ test('the tests run with code of the contract as it is now', async () => {
   await moveTo('/moved');
   // Vitest calls this function before it runs tests, which get what it provides.
   const setUp = `const provided = {};
-    const { default: setUp } = await import('./test/kit/bundled-stack.ts');
+    const { default: setUp } = await import('./packages/testing/bundled-stack.ts');
     const tearDown = await setUp({ provide: (key, value) => (provided[key] = value) });
     console.log(JSON.stringify(provided.template));
     await tearDown();`;

@@ -1,5 +1,16 @@
 /** Tests what the stack for GitHub lets GitHub's workflows do. app.e2e.ts tests that `cdk` synthesizes this stack. */
 import { readFileSync } from 'node:fs';
+import { temporaryFolder } from '@lambda-service/testing/programs';
+import {
+  arn,
+  featureFlags,
+  ofType,
+  permissionsIn,
+  propertiesOf,
+  ref,
+  resolve,
+  withoutHashes,
+} from '@lambda-service/testing/stack';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { RootConstruct } from 'constructs';
@@ -7,9 +18,6 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { names } from '../../infra/plant-store-stack.ts';
 import { type GitHubSettings, GitHubStack, readGitHub } from '../../packages/cdk/github.ts';
-import { temporaryFolder } from '../kit/local-service.ts';
-import { featureFlags } from '../kit/stacks.ts';
-import { arn, ofType, permissionsIn, propertiesOf, ref, resolve, withoutHashes } from '../kit/template.ts';
 
 const read = (context: Record<string, unknown>) => {
   const { node } = new RootConstruct();

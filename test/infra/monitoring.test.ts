@@ -1,8 +1,8 @@
 /** Tests the alarms, the metrics that CloudWatch derives from log lines, and the dashboard that shows both. */
 import { readFileSync } from 'node:fs';
+import { arn, functionNames, operationNames, prod, propertiesOf, ref, resolve } from '@lambda-service/testing/stack';
+import { raisedAlarms, type Value } from '@lambda-service/testing/trial';
 import { expect, test } from 'vitest';
-import { raisedAlarms, type Value } from '../kit/alarms.ts';
-import { arn, functionNames, operationNames, prod, propertiesOf, ref, resolve } from '../kit/template.ts';
 
 const runbook = readFileSync(new URL('../../docs/operate/runbook.md', import.meta.url), 'utf8');
 const alarms = propertiesOf('AWS::CloudWatch::Alarm');

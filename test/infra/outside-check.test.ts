@@ -1,7 +1,17 @@
 /** Tests what calls the check from outside, and whom it calls. promises.test.ts rehearses its alarm. */
+
+import {
+  arn,
+  kinds,
+  named,
+  ofType,
+  permissionsIn,
+  prod,
+  propertiesOf,
+  templateOf,
+  withoutHashes,
+} from '@lambda-service/testing/stack';
 import { expect, test } from 'vitest';
-import { kinds, named, templateOf } from '../kit/stacks.ts';
-import { arn, ofType, permissionsIn, prod, propertiesOf, withoutHashes } from '../kit/template.ts';
 
 test('a rule calls the check every five minutes, and nothing else may call it', () => {
   const [rule, ...others] = Object.entries(propertiesOf('AWS::Events::Rule'));

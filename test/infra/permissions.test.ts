@@ -2,7 +2,7 @@
  * Tests the roles of the functions that the API calls, of their roll-outs and of the smoke test, with all permissions in
  * their policies; and what holds for every policy.
  */
-import { expect, test } from 'vitest';
+
 import {
   arn,
   byFunction,
@@ -14,7 +14,8 @@ import {
   propertiesOf,
   ref,
   resolve,
-} from '../kit/template.ts';
+} from '@lambda-service/testing/stack';
+import { expect, test } from 'vitest';
 
 const tables = propertiesOf('AWS::DynamoDB::GlobalTable');
 

@@ -1,11 +1,25 @@
+import { operations as documented } from '@lambda-service/testing/data';
+import {
+  allowOrigins,
+  arn,
+  byOperation,
+  kinds,
+  named,
+  ofType,
+  propertiesOf,
+  ref,
+  resolve,
+  type Template,
+  templateOf,
+  withoutHashes,
+  withStack,
+  zone,
+} from '@lambda-service/testing/stack';
 import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import { corsFor } from '../../packages/cdk/guarded-api.ts';
 import { listRoutes } from '../../packages/cdk/operations.ts';
-import { operations as documented } from '../kit/contract.ts';
-import { allowOrigins, kinds, named, templateOf, withStack, zone } from '../kit/stacks.ts';
-import { arn, byOperation, ofType, propertiesOf, ref, resolve, type Template, withoutHashes } from '../kit/template.ts';
 
 const routes = Object.values(ofType('AWS::ApiGatewayV2::Route')).map(({ Properties }) => Properties);
 const stages = propertiesOf('AWS::ApiGatewayV2::Stage');

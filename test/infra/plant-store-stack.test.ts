@@ -1,14 +1,24 @@
 /**
  * Tests how the settings change the stack. What all stacks have in common is tested elsewhere, only on stage `prod`.
  */
+
+import { tableKey } from '@lambda-service/testing/data';
+import {
+  emptyStack,
+  kinds,
+  ofType,
+  propertiesOf,
+  ref,
+  type Template,
+  templateOf,
+  withoutHashes,
+  withStack,
+} from '@lambda-service/testing/stack';
 import type { App } from 'aws-cdk-lib';
 import { expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import type { PlantStoreStack } from '../../infra/plant-store-stack.ts';
 import { AccountBudget } from '../../packages/cdk/account-budget.ts';
-import { tableKey } from '../kit/example.ts';
-import { emptyStack, kinds, templateOf, withStack } from '../kit/stacks.ts';
-import { ofType, propertiesOf, ref, type Template, withoutHashes } from '../kit/template.ts';
 
 const templateFor = (context: Record<string, string>): Template => withoutHashes(templateOf(context).toJSON());
 

@@ -1,8 +1,8 @@
 /** Rehearses the alarms on what docs/operate/runbook.md promises: when Page and Ticket go off, and for how long. */
 import { isDeepStrictEqual } from 'node:util';
+import { prod, propertiesOf, type Template } from '@lambda-service/testing/stack';
+import { check, rehearse, type Span, type Value } from '@lambda-service/testing/trial';
 import { expect, test } from 'vitest';
-import { check, rehearse, type Span, type Value } from '../kit/alarms.ts';
-import { prod, propertiesOf, type Template } from '../kit/template.ts';
 
 const requests = 'AWS/ApiGateway Count Api';
 const errors = 'AWS/ApiGateway 5xx Api';

@@ -3,11 +3,11 @@
  */
 import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
+import { run, testFolder } from '@lambda-service/testing/programs';
+import { featureFlags, kinds } from '@lambda-service/testing/stack';
 import { expect, inject, test } from 'vitest';
 import { listEntries } from '../../packages/cdk/bundling.ts';
 import { bundleInputs } from '../kit/bundle-inputs.ts';
-import { run, testFolder } from '../kit/local-service.ts';
-import { featureFlags, kinds } from '../kit/stacks.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 

@@ -2,8 +2,7 @@
  * Tests the Lambda functions, and how a stack of stage `prod` shifts traffic to a new version. permissions.test.ts tests
  * what the functions may do.
  */
-import { expect, inject, test } from 'vitest';
-import { operations } from '../../functions/generated/contract.ts';
+
 import {
   byFunction,
   byOperation,
@@ -16,7 +15,9 @@ import {
   ref,
   resolve,
   withoutHashes,
-} from '../kit/template.ts';
+} from '@lambda-service/testing/stack';
+import { expect, inject, test } from 'vitest';
+import { operations } from '../../functions/generated/contract.ts';
 
 const functions = propertiesOf('AWS::Lambda::Function');
 const groups = propertiesOf('AWS::CodeDeploy::DeploymentGroup');

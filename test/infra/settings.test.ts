@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { named, zone } from '@lambda-service/testing/stack';
 import { RootConstruct } from 'constructs';
 import { describe, expect, test } from 'vitest';
 import { cdkKeys, keys, maxWriteUnits, readSettings } from '../../packages/cdk/settings.ts';
-import { named, zone } from '../kit/stacks.ts';
 
 type Context = Record<string, unknown>;
 

@@ -1,9 +1,19 @@
 /** Tests that the authorizer trusts the issuer in the CDK context or, if that has none, the stack's user pool. */
+
+import {
+  emptyStack,
+  externalIssuer,
+  kinds,
+  propertiesOf,
+  ref,
+  resolve,
+  type Template,
+  templateOf,
+  withoutHashes,
+} from '@lambda-service/testing/stack';
 import { expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import { TokenIssuer } from '../../packages/cdk/token-issuer.ts';
-import { emptyStack, externalIssuer, kinds, templateOf } from '../kit/stacks.ts';
-import { propertiesOf, ref, resolve, type Template, withoutHashes } from '../kit/template.ts';
 
 const withPool = templateOf(kinds.prod).toJSON();
 const withIssuer = templateOf({ ...kinds.prodWithIssuer, scopeClaim: 'scp,roles' }).toJSON();

@@ -1,12 +1,12 @@
 /** Tests that a deployment leaves older versions of the functions the permissions that they had. */
+
+import { arn, emptyStack, kinds, type Resource, type Template, templateOf } from '@lambda-service/testing/stack';
+import { grantedActions as actions, changedOperation, deployedOver, withChange } from '@lambda-service/testing/trial';
 import type { Stack } from 'aws-cdk-lib';
 import { type CfnRole, ManagedPolicy, Policy, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { describe, expect, test } from 'vitest';
 import { VersionRole } from '../../packages/cdk/version-role.ts';
-import { grantedActions as actions, changedOperation, deployedOver, withChange } from '../kit/roll-out.ts';
-import { emptyStack, kinds, templateOf } from '../kit/stacks.ts';
-import { arn, type Resource, type Template } from '../kit/template.ts';
 
 const { name } = changedOperation;
 

@@ -5,10 +5,10 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { copyProject } from '@lambda-service/testing/copy-project';
+import { fileFolder } from '@lambda-service/testing/programs';
 import { expect, test } from 'vitest';
 import { startIn } from '../../tools/release/project-copy.ts';
-import { copyProject } from '../kit/copy-project.ts';
-import { fileFolder } from '../kit/local-service.ts';
 
 const fields = ['evergreen', 'colours', 'light'];
 

@@ -2,7 +2,7 @@
  * Delete this folder when the data is no longer plants. Tests plants over HTTP, here or against a deployment.
  * over-quota.e2e.ts runs it, too.
  */
-import { reachService } from '../kit/reached-service.ts';
+import { reachService } from '@lambda-service/testing/programs';
 import { testPlants } from './kit/responses.ts';
 
 testPlants(await reachService());

@@ -1,4 +1,13 @@
 import path from 'node:path';
+import {
+  compile,
+  contract,
+  examplesOf,
+  isAllowed,
+  type Operation,
+  operations,
+  tableKey,
+} from '@lambda-service/testing/data';
 import { describe, expect, inject, test, vi } from 'vitest';
 import { operations as generated, type OperationId } from '../../functions/generated/contract.ts';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -7,8 +16,6 @@ import { responses as gatewayResponses } from '../../packages/emulator/gateway/r
 import { type ErrorRows, responseOf } from '../../packages/runtime/http/error-response.ts';
 import { type ErrorResponse, errors } from '../../packages/runtime/http/errors.ts';
 import { advice } from '../../tools/release/diff/verdict.ts';
-import { compile, contract, examplesOf, type Operation, operations } from '../kit/contract.ts';
-import { isAllowed, tableKey } from '../kit/example.ts';
 
 test('schemas/openapi.yaml declares OpenAPI 3.1.0, and the version in package.json', () => {
   expect([contract.openapi, contract.info.version]).toEqual(['3.1.0', packageJson.version]);

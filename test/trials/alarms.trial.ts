@@ -2,15 +2,26 @@
  * Rehearses the alarms: breaks a function's new version or the store, and evaluates the template's metric filters and
  * alarms. Each request is really sent, but only once. It is counted as if it were sent in every minute.
  */
+
+import { bodyOf } from '@lambda-service/testing/data';
+import { createPlantRoute, proxyEvent } from '@lambda-service/testing/events';
+import { dynamoDbError } from '@lambda-service/testing/store';
+import {
+  type FunctionName,
+  longTimeout,
+  matchesPattern,
+  metricFilters,
+  misbehaving,
+  raisedAlarms,
+  record,
+  rollBackAlarms,
+  startTrial,
+  valuesOfLog,
+} from '@lambda-service/testing/trial';
+import { untilAvailable } from '@lambda-service/testing/waiting';
 import { expect, inject, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import type { LogLine } from '../../packages/emulator/lambda/functions.ts';
-import { matchesPattern, metricFilters, raisedAlarms, record, rollBackAlarms, valuesOfLog } from '../kit/alarms.ts';
-import { bodyOf } from '../kit/example.ts';
-import { dynamoDbError } from '../kit/faulty-store.ts';
-import { createPlantRoute, proxyEvent } from '../kit/gateway-events.ts';
-import { type FunctionName, longTimeout, misbehaving, startTrial } from '../kit/trial-stack.ts';
-import { untilAvailable } from '../kit/waiting.ts';
 
 const change = { wrapper: misbehaving };
 const { store, stack } = await startTrial({ authorizer: change, operations: change });

@@ -1,14 +1,21 @@
 /** Sends many requests to one warm instance of each function, which must not leak memory, handles or listeners. */
 import { createServer } from 'node:http';
 import type { HeapSpaceInfo } from 'node:v8';
+import { bodyOf, invalidBody, isAllowed, newId, tableKey, withText } from '@lambda-service/testing/data';
+import { authorizerEvent, createPlantRoute, proxyEvent } from '@lambda-service/testing/events';
+import { startServer } from '@lambda-service/testing/servers';
+import { claims, sign } from '@lambda-service/testing/tokens';
+import {
+  type FunctionName,
+  type Handler,
+  progress,
+  report,
+  startTrialStack,
+  type TrialStack,
+  trialSize,
+} from '@lambda-service/testing/trial';
+import { retryWhile } from '@lambda-service/testing/waiting';
 import { expect, onTestFinished, test } from 'vitest';
-import { claims, sign } from '../kit/access-tokens.ts';
-import { bodyOf, invalidBody, isAllowed, newId, tableKey, withText } from '../kit/example.ts';
-import { authorizerEvent, createPlantRoute, proxyEvent } from '../kit/gateway-events.ts';
-import { progress, report, trialSize } from '../kit/scale.ts';
-import { startServer } from '../kit/servers.ts';
-import { type FunctionName, type Handler, startTrialStack, type TrialStack } from '../kit/trial-stack.ts';
-import { retryWhile } from '../kit/waiting.ts';
 
 /** The resources that a function could leak, measured after a garbage collection. Memory is in bytes. */
 type Holdings = { heap: number; buffers: number; handles: Record<string, number>; listeners: number };

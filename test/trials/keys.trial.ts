@@ -3,9 +3,9 @@
  * keys stay in use, how often they are fetched, and which key sets are not valid.
  */
 import type { RequestListener } from 'node:http';
+import { bodyOf } from '@lambda-service/testing/data';
+import { type Handler, startTrial } from '@lambda-service/testing/trial';
 import { expect, test } from 'vitest';
-import { bodyOf } from '../kit/example.ts';
-import { type Handler, startTrial } from '../kit/trial-stack.ts';
 
 /** Wraps a handler so that each event cold-starts the function. */
 const restarting = (_: Handler): Handler => {

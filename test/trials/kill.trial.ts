@@ -1,10 +1,11 @@
 /** Kills the service of `npm start` (SIGKILL) under load, and expects every acknowledged plant to be stored. */
+
+import { bodyOf, differentFrom, type Sample, someSamples } from '@lambda-service/testing/data';
+import { type LocalService, post, startLocalService, testFolder } from '@lambda-service/testing/programs';
+import { mapConcurrently, report, seed, trialSize } from '@lambda-service/testing/trial';
+import { isUnavailable, retryWhile } from '@lambda-service/testing/waiting';
 import { expect, onTestFinished, test } from 'vitest';
 import { fetchToken, readSession } from '../../tools/start/session.ts';
-import { bodyOf, differentFrom, type Sample, someSamples } from '../kit/example.ts';
-import { type LocalService, post, startLocalService, testFolder } from '../kit/local-service.ts';
-import { mapConcurrently, report, seed, trialSize } from '../kit/scale.ts';
-import { isUnavailable, retryWhile } from '../kit/waiting.ts';
 
 const rounds = trialSize(10, 1);
 

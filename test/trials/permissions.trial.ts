@@ -5,6 +5,25 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { bodyOf } from '@lambda-service/testing/data';
+import { proxyEvent } from '@lambda-service/testing/events';
+import { startCodeDeploy } from '@lambda-service/testing/fake-aws';
+import { fileFolder } from '@lambda-service/testing/programs';
+import { featureFlags, kinds } from '@lambda-service/testing/stack';
+import { audience } from '@lambda-service/testing/tokens';
+import {
+  grantedActions as actions,
+  changedOperation,
+  deployedOver,
+  longTimeout,
+  raisedAlarms,
+  startTrialIssuer,
+  valuesOfLog,
+  withChange,
+  withoutPauses,
+  wrapHandler,
+} from '@lambda-service/testing/trial';
+import { untilAvailable } from '@lambda-service/testing/waiting';
 import { afterAll, expect, inject, onTestFinished, test } from 'vitest';
 import { bundle } from '../../packages/cdk/bundling.ts';
 import { openStore } from '../../packages/emulator/dynamodb/store.ts';
@@ -12,22 +31,6 @@ import { Functions, type LogLine } from '../../packages/emulator/lambda/function
 import type { FunctionSpec } from '../../packages/emulator/served-stack.ts';
 import { readTemplate, type Template } from '../../packages/emulator/template/read-template.ts';
 import { makeApp } from '../../tools/start/stack.ts';
-import { audience } from '../kit/access-tokens.ts';
-import { raisedAlarms, valuesOfLog } from '../kit/alarms.ts';
-import { bodyOf } from '../kit/example.ts';
-import { startCodeDeploy } from '../kit/fake-aws.ts';
-import { proxyEvent } from '../kit/gateway-events.ts';
-import { fileFolder } from '../kit/local-service.ts';
-import {
-  grantedActions as actions,
-  changedOperation,
-  deployedOver,
-  withChange,
-  withoutPauses,
-} from '../kit/roll-out.ts';
-import { featureFlags, kinds } from '../kit/stacks.ts';
-import { longTimeout, startTrialIssuer, wrapHandler } from '../kit/trial-stack.ts';
-import { untilAvailable } from '../kit/waiting.ts';
 
 const folder = await fileFolder();
 const store = await openStore({ folder: path.join(folder, 'store') });

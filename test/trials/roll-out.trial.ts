@@ -2,15 +2,14 @@
  * Rehearses a roll-out: the new version of each function gets a tenth of the events, and the version of an earlier
  * commit gets the others. alarms.trial.ts tests which versions are rolled back.
  */
+
+import { bodyOf, itemOf, newId } from '@lambda-service/testing/data';
+import { createPlantRoute } from '@lambda-service/testing/events';
+import { startFaultyStore } from '@lambda-service/testing/store';
+import { testModel } from '@lambda-service/testing/suite';
+import { type FunctionName, longTimeout, misbehaving, startRollOut, trialSize } from '@lambda-service/testing/trial';
+import { untilAvailable } from '@lambda-service/testing/waiting';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { bodyOf, itemOf, newId } from '../kit/example.ts';
-import { startFaultyStore } from '../kit/faulty-store.ts';
-import { createPlantRoute } from '../kit/gateway-events.ts';
-import { testModel } from '../kit/model.ts';
-import { startRollOut } from '../kit/roll-out.ts';
-import { trialSize } from '../kit/scale.ts';
-import { type FunctionName, longTimeout, misbehaving } from '../kit/trial-stack.ts';
-import { untilAvailable } from '../kit/waiting.ts';
 
 const store = await startFaultyStore('plants');
 afterAll(store.close);

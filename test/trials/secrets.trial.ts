@@ -1,13 +1,12 @@
 /** Puts marked secrets wherever a client or the store can put text. Log lines and error responses must contain none. */
 import { randomInt } from 'node:crypto';
+import { bodyOf, isAllowed, newId, responseTo, violations, withText } from '@lambda-service/testing/data';
+import type { Fault } from '@lambda-service/testing/store';
+import * as faults from '@lambda-service/testing/store';
+import { assemble, claims, makeKey, sign } from '@lambda-service/testing/tokens';
+import { report, startTrial, startTrialStack } from '@lambda-service/testing/trial';
+import { isUnavailable, retryWhile } from '@lambda-service/testing/waiting';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { assemble, claims, makeKey, sign } from '../kit/access-tokens.ts';
-import { bodyOf, isAllowed, newId, responseTo, violations, withText } from '../kit/example.ts';
-import type { Fault } from '../kit/faulty-store.ts';
-import * as faults from '../kit/faulty-store.ts';
-import { report } from '../kit/scale.ts';
-import { startTrial, startTrialStack } from '../kit/trial-stack.ts';
-import { isUnavailable, retryWhile } from '../kit/waiting.ts';
 
 /** The mark in every secret, by which the test finds a secret in a log line or a response. */
 const mark = `m${randomInt(2 ** 40).toString(36)}k`;

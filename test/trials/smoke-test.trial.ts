@@ -1,14 +1,20 @@
 /** Runs the bundle of the smoke test on the deployed bundles, and on broken versions of these bundles. */
+
+import { type Content, itemOf, newId, tableKey } from '@lambda-service/testing/data';
+import { startCodeDeploy } from '@lambda-service/testing/fake-aws';
+import { temporaryFolder } from '@lambda-service/testing/programs';
+import { startPlantsStore, storeEnvironment } from '@lambda-service/testing/store';
+import {
+  type Changes,
+  type FunctionName,
+  startTrialStack,
+  withoutPauses,
+  wrapHandler,
+} from '@lambda-service/testing/trial';
 import { afterAll, expect, inject, onTestFinished, test } from 'vitest';
 import { newChecks } from '../../functions/smoke-checks.ts';
 import { Functions } from '../../packages/emulator/lambda/functions.ts';
 import type { Check } from '../../packages/runtime/smoke-test/run-checks.ts';
-import { type Content, itemOf, newId, tableKey } from '../kit/example.ts';
-import { startCodeDeploy } from '../kit/fake-aws.ts';
-import { temporaryFolder } from '../kit/local-service.ts';
-import { startPlantsStore, storeEnvironment } from '../kit/plants-store.ts';
-import { withoutPauses } from '../kit/roll-out.ts';
-import { type Changes, type FunctionName, startTrialStack, wrapHandler } from '../kit/trial-stack.ts';
 
 const { functions, api } = inject('stack');
 const [smokeTest] = functions.filter(({ name }) => name.startsWith('SmokeTest'));

@@ -1,15 +1,23 @@
 /** Tests how createPlant responds, and what is stored, while the store fails. */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { bodyOf, contents, itemOf, newId, type Sample, someSamples, withText } from '@lambda-service/testing/data';
+import { createPlantRoute } from '@lambda-service/testing/events';
+import type { Fault } from '@lambda-service/testing/store';
+import * as faults from '@lambda-service/testing/store';
+import { lastingFaults } from '@lambda-service/testing/suite';
+import {
+  type Handler,
+  mapConcurrently,
+  progress,
+  report,
+  seed,
+  startTrial,
+  startTrialStack,
+  trialSize,
+} from '@lambda-service/testing/trial';
+import { retryWhile } from '@lambda-service/testing/waiting';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { bodyOf, contents, itemOf, newId, type Sample, someSamples, withText } from '../kit/example.ts';
-import type { Fault } from '../kit/faulty-store.ts';
-import * as faults from '../kit/faulty-store.ts';
-import { createPlantRoute } from '../kit/gateway-events.ts';
-import { lastingFaults } from '../kit/responses.ts';
-import { mapConcurrently, progress, report, seed, trialSize } from '../kit/scale.ts';
-import { type Handler, startTrial, startTrialStack } from '../kit/trial-stack.ts';
-import { retryWhile } from '../kit/waiting.ts';
 
 /**
  * Makes the function fail if an event takes more than 2.5 s. Measures the time by the ticks of a timer in the thread of

@@ -1,15 +1,13 @@
 /** Sends forged, damaged and unusual tokens to the deployed authorizer, and tokens in the wrong places to the gateway. */
 import { connect, createServer } from 'node:net';
+import { bodyOf } from '@lambda-service/testing/data';
+import { authorizerEvent } from '@lambda-service/testing/events';
+import { claims, forgedTokens, makeTokenIssuer, sign, validTokens } from '@lambda-service/testing/tokens';
+import { mapConcurrently, progress, seed, startTrial, trialSize } from '@lambda-service/testing/trial';
+import { isUnavailable, retryWhile } from '@lambda-service/testing/waiting';
 import { afterAll, expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import { listen } from '../../packages/emulator/servers.ts';
-import { claims, sign } from '../kit/access-tokens.ts';
-import { bodyOf } from '../kit/example.ts';
-import { forgedTokens, makeTokenIssuer, validTokens } from '../kit/forged-tokens.ts';
-import { authorizerEvent } from '../kit/gateway-events.ts';
-import { mapConcurrently, progress, seed, trialSize } from '../kit/scale.ts';
-import { startTrial } from '../kit/trial-stack.ts';
-import { isUnavailable, retryWhile } from '../kit/waiting.ts';
 
 const { path } = operations.createPlant;
 

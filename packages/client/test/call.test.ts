@@ -1,8 +1,9 @@
 /** Tests the client with invented operations, because it must support any operation that a contract may have. */
+
+import { answer, startScriptedService } from '@lambda-service/testing/servers';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { type Call, callOf } from '../call.ts';
 import { type Operation, requestOf } from '../request.ts';
-import { answer, startScriptedService } from './kit/scripted-service.ts';
 
 type Book = { name: string; isRare?: boolean; heights?: number[]; origin?: object; serial?: number | bigint };
 

@@ -1,8 +1,8 @@
+import { anyText } from '@lambda-service/testing/any-text';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseJson } from '../json.ts';
 import { type Operation, requestOf } from '../request.ts';
-import { anyText } from './kit/any-text.ts';
 
 const [minId, maxId] = [-(2n ** 63n), 2n ** 63n - 1n];
 

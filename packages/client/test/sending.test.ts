@@ -2,10 +2,10 @@
 import { getEventListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inspect } from 'node:util';
+import { answer, startScriptedService } from '@lambda-service/testing/servers';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type ClientOptions, callOf, type Options, type Token } from '../call.ts';
 import type { Operation } from '../request.ts';
-import { answer, startScriptedService } from './kit/scripted-service.ts';
 
 const addBook: Operation = {
   method: 'POST',

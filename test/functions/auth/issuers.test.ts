@@ -1,8 +1,9 @@
 /** Tests what docs/issuers.md says about well-known issuers, with imitations of their access tokens and ID tokens. */
+
+import { inSeconds, issuer, makeKey, sign } from '@lambda-service/testing/tokens';
 import { expect, test } from 'vitest';
 import { usableKeys } from '../../../packages/runtime/auth/issuer-keys.ts';
 import { verifyToken } from '../../../packages/runtime/auth/verify-token.ts';
-import { inSeconds, issuer, makeKey, sign } from '../../kit/access-tokens.ts';
 
 type Settings = { audience: string | null; clientIds?: string[]; scope: string; scopeClaim?: string };
 

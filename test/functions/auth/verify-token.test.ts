@@ -1,9 +1,10 @@
 /** Tests what our code decides about a token. tokens.trial.ts sends forged tokens to the deployed authorizer. */
+
+import { assemble, audience, claims, issuer, makeKey, scope, sign } from '@lambda-service/testing/tokens';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type IssuerKey, type IssuerKeys, usableKeys } from '../../../packages/runtime/auth/issuer-keys.ts';
 import type { Refusal } from '../../../packages/runtime/auth/unverified-token.ts';
 import { type TokenRules, verifyToken } from '../../../packages/runtime/auth/verify-token.ts';
-import { assemble, audience, claims, issuer, makeKey, scope, sign } from '../../kit/access-tokens.ts';
 
 const usable = (...keys: object[]): IssuerKey[] =>
   usableKeys(new TextEncoder().encode(JSON.stringify({ keys })).buffer);

@@ -1,10 +1,10 @@
+import { expectInContract } from '@lambda-service/testing/data';
+import { lambdaContext } from '@lambda-service/testing/events';
 import middy from '@middy/core';
 import { expect, test, vi } from 'vitest';
 import { type ErrorTable, errorResponse, type HttpEvent } from '../../../packages/runtime/http/error-response.ts';
 import { CatalogueError, errors } from '../../../packages/runtime/http/errors.ts';
 import { type OperationContext, storeTime } from '../../../packages/runtime/http/store-time.ts';
-import { expectInContract } from '../../kit/contract.ts';
-import { lambdaContext } from '../../kit/gateway-events.ts';
 
 class Taken extends Error {
   override readonly name = 'Taken';

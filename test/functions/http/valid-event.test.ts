@@ -1,10 +1,10 @@
+import { lambdaContext } from '@lambda-service/testing/events';
 import middy from '@middy/core';
 import type { Schema } from 'openapi-contract/document';
 import { describe, expect, test } from 'vitest';
 import { compiled, contractWith, jsonBody } from '../../../packages/contract/test/kit/compiled-contract.ts';
 import { CatalogueError, errors } from '../../../packages/runtime/http/errors.ts';
 import { type Validator, validEvent } from '../../../packages/runtime/http/valid-event.ts';
-import { lambdaContext } from '../../kit/gateway-events.ts';
 
 type Change = { id?: string; query?: string; headers?: Record<string, string>; body?: unknown };
 

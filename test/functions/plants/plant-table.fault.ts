@@ -1,16 +1,15 @@
 import { Agent, type OutgoingHttpHeaders } from 'node:http';
 import { type LookupFunction, Socket } from 'node:net';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { newId, newPlant } from '@lambda-service/testing/data';
+import * as faults from '@lambda-service/testing/store';
+import { anyCredentials, type Fault, startFaultyStore } from '@lambda-service/testing/store';
+import { startEventLoopClock } from '@lambda-service/testing/waiting';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { NewPlant } from '../../../functions/generated/contract.ts';
 import { key, toItem } from '../../../functions/plant-table.ts';
 import { addItem } from '../../../packages/runtime/dynamodb/add-item.ts';
 import { type OngoingRequest, StoreUnavailable, storeLimits } from '../../../packages/runtime/dynamodb/call-store.ts';
-import { newId, newPlant } from '../../kit/example.ts';
-import * as faults from '../../kit/faulty-store.ts';
-import { type Fault, startFaultyStore } from '../../kit/faulty-store.ts';
-import { anyCredentials } from '../../kit/plants-store.ts';
-import { startEventLoopClock } from '../../kit/waiting.ts';
 
 startEventLoopClock();
 const store = await startFaultyStore('plants');
@@ -42,7 +41,7 @@ const plantWith = (fault: Fault) => {
 };
 
 /**
- * Tests the outcomes and errors of `addItem`, and its calls to the store; test/kit/responses.ts tests the responses.
+ * Tests the outcomes and errors of `addItem`, and its calls to the store; packages/testing/suite/responses.ts tests the responses.
  */
 describe.concurrent('addItem', () => {
   test.each([

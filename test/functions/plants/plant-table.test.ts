@@ -1,11 +1,11 @@
 import { type AttributeValue, DynamoDBClient, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { parseJson, toJson } from '@lambda-service/client';
+import { itemOf, newId, newPlant, responseTo, tableKey } from '@lambda-service/testing/data';
+import { anyCredentials, startPlantsStore } from '@lambda-service/testing/store';
 import { afterAll, expect, test } from 'vitest';
 import { key, toItem, toPlant } from '../../../functions/plant-table.ts';
 import { addItem, addUnlessOther } from '../../../packages/runtime/dynamodb/add-item.ts';
 import { assertStorable, FieldNotStorable, NumberOutOfRange } from '../../../packages/runtime/dynamodb/storable.ts';
-import { itemOf, newId, newPlant, responseTo, tableKey } from '../../kit/example.ts';
-import { anyCredentials, startPlantsStore } from '../../kit/plants-store.ts';
 
 const store = await startPlantsStore('plants');
 afterAll(store.close);

@@ -1,7 +1,8 @@
 /** Delete this folder when the data is no longer plants: these tests are about an int64 `id` and about any text. */
+
+import { type Item, newId } from '@lambda-service/testing/data';
+import { type PlantRequest, type PlantResponse, type PlantService, refusal } from '@lambda-service/testing/suite';
 import { describe, expect, test } from 'vitest';
-import { type Item, newId } from '../../kit/example.ts';
-import { type PlantRequest, type PlantResponse, type PlantService, refusal } from '../../kit/responses.ts';
 
 const contentType = 'application/json';
 

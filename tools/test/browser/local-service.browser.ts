@@ -4,6 +4,21 @@
 import { spawnSync } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import { parseJson } from '@lambda-service/client';
+import {
+  bodyOf,
+  type Content,
+  content,
+  contract,
+  invalidBody,
+  itemOf,
+  newId,
+  operations,
+  responseTo,
+  tableKey,
+} from '@lambda-service/testing/data';
+import { fileFolder, run, startLocalService } from '@lambda-service/testing/programs';
+import { startPlantsStore } from '@lambda-service/testing/store';
+import { until } from '@lambda-service/testing/waiting';
 import axe, { type AxeResults } from 'axe-core';
 import { build } from 'esbuild';
 import type { Contract } from 'openapi-contract/document';
@@ -12,20 +27,6 @@ import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { operations as generated } from '../../../functions/generated/contract.ts';
 import { closeServer, listen } from '../../../packages/emulator/servers.ts';
 import { errors } from '../../../packages/runtime/http/errors.ts';
-import { contract, operations } from '../../../test/kit/contract.ts';
-import {
-  bodyOf,
-  type Content,
-  content,
-  invalidBody,
-  itemOf,
-  newId,
-  responseTo,
-  tableKey,
-} from '../../../test/kit/example.ts';
-import { fileFolder, run, startLocalService } from '../../../test/kit/local-service.ts';
-import { startPlantsStore } from '../../../test/kit/plants-store.ts';
-import { until } from '../../../test/kit/waiting.ts';
 import { readContract } from '../../start/contract.ts';
 import { render } from '../../start/reference/render.ts';
 import { fetchToken, readSession } from '../../start/session.ts';

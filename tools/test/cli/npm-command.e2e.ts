@@ -1,8 +1,8 @@
 /** Tests that npm sets the variables with which npm-command.test.ts tests commands. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { fileFolder, run } from '@lambda-service/testing/programs';
 import { expect, test } from 'vitest';
-import { fileFolder, run } from '../../../test/kit/local-service.ts';
 
 const home = await fileFolder();
 const shop = `'${process.execPath}' '${path.join(import.meta.dirname, 'kit/shop.ts')}'`;

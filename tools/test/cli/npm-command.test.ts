@@ -2,8 +2,8 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
+import { fileFolder } from '@lambda-service/testing/programs';
 import { expect, test } from 'vitest';
-import { fileFolder } from '../../../test/kit/local-service.ts';
 import { plant } from '../../cli/plant.ts';
 import { request } from '../../cli/request.ts';
 import { restore } from '../../cli/restore.ts';

@@ -1,8 +1,9 @@
 /** Tests what `npm run request` finds and prints; start.test.ts lets it find requests to a local service. */
+
+import { startAccount } from '@lambda-service/testing/fake-aws';
+import { testFolder } from '@lambda-service/testing/programs';
+import { answer, startScriptedService } from '@lambda-service/testing/servers';
 import { describe, expect, inject, test, vi } from 'vitest';
-import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
-import { startAccount } from '../../../test/kit/fake-aws.ts';
-import { testFolder } from '../../../test/kit/local-service.ts';
 import { request } from '../../cli/request.ts';
 import { describeDeployed, describeLocal } from '../../cli/traced-request.ts';
 import { writeSession } from '../../start/session.ts';

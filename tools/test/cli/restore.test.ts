@@ -6,13 +6,19 @@ import {
   PutItemCommand,
   ScanCommand,
 } from '@aws-sdk/client-dynamodb';
+import { type Item, tableKey } from '@lambda-service/testing/data';
+import { programs, run } from '@lambda-service/testing/programs';
+import {
+  anyCredentials,
+  dynamoDbError,
+  type FaultyStore,
+  hang,
+  startFaultyStore,
+  storeEnvironment,
+} from '@lambda-service/testing/store';
+import { until } from '@lambda-service/testing/waiting';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createTable } from '../../../packages/emulator/dynamodb/tables.ts';
-import { type Item, tableKey } from '../../../test/kit/example.ts';
-import { dynamoDbError, type FaultyStore, hang, startFaultyStore } from '../../../test/kit/faulty-store.ts';
-import { programs, run } from '../../../test/kit/local-service.ts';
-import { anyCredentials, storeEnvironment } from '../../../test/kit/plants-store.ts';
-import { until } from '../../../test/kit/waiting.ts';
 import { restore } from '../../cli/restore.ts';
 import { checkTables, restoreItems } from '../../cli/restore-items.ts';
 import { runHere } from './kit/run-here.ts';

@@ -1,11 +1,11 @@
 /** Tests how `npm run token` gets a token for the local service and, with --stack, for a deployed stack. */
 import tls from 'node:tls';
+import { startAccount } from '@lambda-service/testing/fake-aws';
+import { testFolder } from '@lambda-service/testing/programs';
+import { answer, startScriptedService } from '@lambda-service/testing/servers';
+import { until } from '@lambda-service/testing/waiting';
 import { decodeJwt } from 'jose';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { answer, startScriptedService } from '../../../packages/client/test/kit/scripted-service.ts';
-import { startAccount } from '../../../test/kit/fake-aws.ts';
-import { testFolder } from '../../../test/kit/local-service.ts';
-import { until } from '../../../test/kit/waiting.ts';
 import { fetchDeployedToken, readDeployedIssuer } from '../../cli/deployed-issuer.ts';
 import { token } from '../../cli/token.ts';
 import { startIssuer } from '../../start/issuer.ts';

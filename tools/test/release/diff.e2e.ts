@@ -4,9 +4,9 @@
  */
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { copyProject } from '@lambda-service/testing/copy-project';
+import { testFolder } from '@lambda-service/testing/programs';
 import { expect, test } from 'vitest';
-import { copyProject } from '../../../test/kit/copy-project.ts';
-import { testFolder } from '../../../test/kit/local-service.ts';
 import { startIn } from '../../release/project-copy.ts';
 import { commitAll } from './kit/small-project.ts';
 

@@ -1,6 +1,6 @@
+import { run } from '@lambda-service/testing/programs';
 import { expect, test } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { run } from '../../../test/kit/local-service.ts';
 
 /**
  * The npm scripts that run a program of this project, each with the file of the program. The other scripts run tools

@@ -1,7 +1,7 @@
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { run, testFolder } from '@lambda-service/testing/programs';
 import { beforeEach, expect, test } from 'vitest';
-import { run, testFolder } from '../../../test/kit/local-service.ts';
 import { git } from './kit/small-project.ts';
 
 const changed = ['CHANGELOG.md', 'client/package.json', 'package-lock.json', 'schemas/openapi.yaml'];

@@ -5,9 +5,9 @@
 import { hash } from 'node:crypto';
 import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { fileFolder, programs, run } from '@lambda-service/testing/programs';
 import { expect, test } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { fileFolder, programs, run } from '../../../test/kit/local-service.ts';
 
 const version = process.versions.node;
 const name = `node-${process.platform}-${process.arch}`;

@@ -1,12 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
+import { testFolder } from '@lambda-service/testing/programs';
+import { portMayBeTaken } from '@lambda-service/testing/servers';
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { scopes } from '../../../functions/generated/contract.ts';
 import { listen } from '../../../packages/emulator/servers.ts';
-import { testFolder } from '../../../test/kit/local-service.ts';
-import { portMayBeTaken } from '../../../test/kit/servers.ts';
 import { type LocalIssuer, startIssuer } from '../../start/issuer.ts';
 import { fetchToken } from '../../start/session.ts';
 

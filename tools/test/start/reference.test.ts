@@ -1,11 +1,11 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { contract } from '@lambda-service/testing/data';
+import { startServer } from '@lambda-service/testing/servers';
 import { expect, test } from 'vitest';
 import { httpApi } from '../../../packages/emulator/gateway/api.ts';
 import { gateway } from '../../../packages/emulator/gateway/server.ts';
 import { defaultAccount } from '../../../packages/emulator/served-stack.ts';
-import { contract } from '../../../test/kit/contract.ts';
-import { startServer } from '../../../test/kit/servers.ts';
 import { readContract, toJson } from '../../start/contract.ts';
 import { render } from '../../start/reference/render.ts';
 import { referencePage } from '../../start/reference.ts';

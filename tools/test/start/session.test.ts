@@ -4,9 +4,9 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { testFolder } from '@lambda-service/testing/programs';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { listen } from '../../../packages/emulator/servers.ts';
-import { testFolder } from '../../../test/kit/local-service.ts';
 import { readSession, removeStaleSession, writeSession } from '../../start/session.ts';
 import { dataFolder, readOptions, readPort } from '../../start/settings.ts';
 

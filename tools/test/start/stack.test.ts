@@ -1,9 +1,10 @@
 /** Tests that the emulator can read every stack of ours, whatever its settings. */
+
+import { combinations, kinds, templateOf } from '@lambda-service/testing/stack';
 import { build } from 'esbuild';
 import { describe, expect, inject, test } from 'vitest';
 import { operations } from '../../../functions/generated/contract.ts';
 import { readTemplate } from '../../../packages/emulator/template/read-template.ts';
-import { combinations, kinds, templateOf } from '../../../test/kit/stacks.ts';
 import { notServed } from '../../start/reasons.ts';
 
 const read = (context: Parameters<typeof templateOf>[0]) =>

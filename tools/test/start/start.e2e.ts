@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pathToFileURL } from 'node:url';
+import { bodyOf, newId, otherContent } from '@lambda-service/testing/data';
+import { createPlantRoute } from '@lambda-service/testing/events';
+import { type LocalService, listData, post, startLocalService, testFolder } from '@lambda-service/testing/programs';
+import { portMayBeTaken } from '@lambda-service/testing/servers';
+import { until } from '@lambda-service/testing/waiting';
 import { expect, onTestFinished, test } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { bodyOf, newId, otherContent } from '../../../test/kit/example.ts';
-import { createPlantRoute } from '../../../test/kit/gateway-events.ts';
-import { type LocalService, listData, post, startLocalService, testFolder } from '../../../test/kit/local-service.ts';
-import { portMayBeTaken } from '../../../test/kit/servers.ts';
-import { until } from '../../../test/kit/waiting.ts';
 import { fetchToken, readSession } from '../../start/session.ts';
 
 /** Starts a service with its data in this folder. If it still runs when the test ends, it is killed. */
@@ -60,7 +60,7 @@ test('npm start keeps plants and tokens after two Ctrl-C, and stops with its ter
   second.child.stdout.destroy();
   second.child.stderr.destroy();
   // Send SIGHUP to the whole process group, as the system does when a terminal closes. The group includes the guard
-  // process of test/kit/local-service.ts.
+  // process of packages/testing/programs/local-service.ts.
   const group = -second.pid;
   onTestFinished(() => void (isRunning(group) && process.kill(group, 'SIGKILL')));
   process.kill(group, 'SIGHUP');

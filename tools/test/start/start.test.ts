@@ -6,8 +6,6 @@ import { chmod, readdir, readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { parseJson } from '@lambda-service/client';
-import { afterAll, describe, expect, inject, test, vi } from 'vitest';
-import { operations } from '../../../functions/generated/contract.ts';
 import {
   bodyOf,
   type Content,
@@ -16,8 +14,8 @@ import {
   otherContent,
   responseTo,
   tableKey,
-} from '../../../test/kit/example.ts';
-import { createPlantRoute } from '../../../test/kit/gateway-events.ts';
+} from '@lambda-service/testing/data';
+import { createPlantRoute } from '@lambda-service/testing/events';
 import {
   fileFolder,
   jsonHeaders,
@@ -27,9 +25,11 @@ import {
   programs,
   run,
   startLocalService,
-} from '../../../test/kit/local-service.ts';
-import { startServer } from '../../../test/kit/servers.ts';
-import { isUnavailable, retryWhile, until, untilAvailable } from '../../../test/kit/waiting.ts';
+} from '@lambda-service/testing/programs';
+import { startServer } from '@lambda-service/testing/servers';
+import { isUnavailable, retryWhile, until, untilAvailable } from '@lambda-service/testing/waiting';
+import { afterAll, describe, expect, inject, test, vi } from 'vitest';
+import { operations } from '../../../functions/generated/contract.ts';
 import { plant } from '../../cli/plant.ts';
 import { describeLocal } from '../../cli/traced-request.ts';
 import { exampleRequest, readContract } from '../../start/contract.ts';

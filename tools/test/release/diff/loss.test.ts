@@ -1,6 +1,6 @@
+import { tableKey } from '@lambda-service/testing/data';
+import { kinds, templateOf } from '@lambda-service/testing/stack';
 import { expect, test } from 'vitest';
-import { tableKey } from '../../../../test/kit/example.ts';
-import { kinds, templateOf } from '../../../../test/kit/stacks.ts';
 import { findLosses } from '../../../release/diff/loss.ts';
 import { type Resource, type Template, withoutHashes } from '../../../release/diff/template.ts';
 

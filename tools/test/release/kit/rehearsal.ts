@@ -1,7 +1,7 @@
 /** Runs of `npm run prove` whose commands a test answers, or runs with programs that play AWS. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { testFolder } from '../../../../test/kit/local-service.ts';
+import { testFolder } from '@lambda-service/testing/programs';
 import type { State } from '../../../release/prove/report.ts';
 import { type Options, prove, type Surroundings } from '../../../release/prove/run.ts';
 

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { testFolder } from '../../../../test/kit/local-service.ts';
+import { testFolder } from '@lambda-service/testing/programs';
 
 /** Settings of git for each command, so that a commit does not depend on the settings of whoever runs the tests. */
 const settings = ['user.name=A', 'user.email=a@a.example', 'commit.gpgSign=false', 'tag.gpgSign=false'];

@@ -4,13 +4,13 @@
  */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { copyProject, ownCache } from '@lambda-service/testing/copy-project';
+import { bodyOf, newId, otherContent } from '@lambda-service/testing/data';
+import { fileFolder, jsonHeaders, programs, run, startLocalService } from '@lambda-service/testing/programs';
+import { until } from '@lambda-service/testing/waiting';
 import { afterAll, expect, inject, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
 import { operations } from '../../../../functions/generated/contract.ts';
-import { copyProject, ownCache } from '../../../../test/kit/copy-project.ts';
-import { bodyOf, newId, otherContent } from '../../../../test/kit/example.ts';
-import { fileFolder, jsonHeaders, programs, run, startLocalService } from '../../../../test/kit/local-service.ts';
-import { until } from '../../../../test/kit/waiting.ts';
 import { fetchToken, readSession } from '../../../start/session.ts';
 
 const home = await fileFolder();

@@ -1,8 +1,8 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { testFolder } from '@lambda-service/testing/programs';
+import { until } from '@lambda-service/testing/waiting';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { testFolder } from '../../../../test/kit/local-service.ts';
-import { until } from '../../../../test/kit/waiting.ts';
 import { ReloadQueue, watchSources } from '../../../start/watch/watch.ts';
 
 describe('the watcher', () => {

@@ -3,9 +3,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
-import cdkJson from '../../cdk.json' with { type: 'json' };
-import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
-import { readSettings } from '../../packages/cdk/settings.ts';
+import cdkJson from '../../../cdk.json' with { type: 'json' };
+import { PlantStoreStack } from '../../../infra/plant-store-stack.ts';
+import { readSettings } from '../../cdk/settings.ts';
 
 /**
  * The CDK's feature flags from cdk.json. The settings in that file are left out, because the tests must pass with any

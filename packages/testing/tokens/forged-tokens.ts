@@ -2,7 +2,7 @@
 import { constants, createHmac, createPrivateKey, createPublicKey, createSign, type KeyObject } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import type { JWK } from 'jose';
-import type { Refusal } from '../../packages/runtime/auth/unverified-token.ts';
+import type { Refusal } from '../../runtime/auth/unverified-token.ts';
 import { assembleSigned, audience, claims, inSeconds, makeKey, type SigningKey, scope, sign } from './access-tokens.ts';
 
 export type TokenIssuer = {

@@ -1,6 +1,6 @@
 /** A store in this process, with a table that has the key of the service's table. */
 import dynalite from 'dynalite';
-import '../../packages/emulator/dynamodb/dynalite-faults.ts';
+import '../../emulator/dynamodb/dynalite-faults.ts';
 import {
   DynamoDBClient,
   GetItemCommand,
@@ -9,11 +9,11 @@ import {
   ScanCommand,
 } from '@aws-sdk/client-dynamodb';
 import { inject } from 'vitest';
-import { createTable } from '../../packages/emulator/dynamodb/tables.ts';
-import type { TableSpec } from '../../packages/emulator/served-stack.ts';
-import { closeServer, listen } from '../../packages/emulator/servers.ts';
-import { type Item, tableKey } from './example.ts';
-import { keepingIdle } from './servers.ts';
+import { createTable } from '../../emulator/dynamodb/tables.ts';
+import type { TableSpec } from '../../emulator/served-stack.ts';
+import { closeServer, listen } from '../../emulator/servers.ts';
+import { type Item, tableKey } from '../data/example.ts';
+import { keepingIdle } from '../servers/servers.ts';
 
 export type PlantsStore = Awaited<ReturnType<typeof startPlantsStore>>;
 
@@ -43,7 +43,7 @@ export const startPlantsStore = async (tableName?: string) => {
   }
   const firstTable = async (): Promise<string> => {
     const { TableNames = [] } = await client.send(new ListTablesCommand());
-    const { names } = await import('../../infra/plant-store-stack.ts');
+    const { names } = await import('../../../infra/plant-store-stack.ts');
     return TableNames.find((name) => name.replace(/[\dA-F]{8}$/, '') === names.table) ?? '';
   };
   const all = async (): Promise<Item[]> =>

@@ -6,10 +6,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { parseJson, toJson } from '@lambda-service/client';
 import fc from 'fast-check';
-import { operations as generated, type NewPlant } from '../../functions/generated/contract.ts';
-import { key, toItem } from '../../functions/plant-table.ts';
-import { anyText } from '../../packages/client/test/kit/any-text.ts';
-import { optionName } from '../../tools/cli/operation-options.ts';
+import { operations as generated, type NewPlant } from '../../../functions/generated/contract.ts';
+import { key, toItem } from '../../../functions/plant-table.ts';
+import { optionName } from '../../../tools/cli/operation-options.ts';
+import { anyText } from '../any-text.ts';
 import { compile, examplesOf, operations, schemaOf } from './contract.ts';
 import { keysOf, newKeys } from './keys.ts';
 

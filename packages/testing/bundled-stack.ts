@@ -3,10 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { generateIfChanged } from '../../packages/cdk/generated-code.ts';
-import type { ServedStack } from '../../packages/emulator/served-stack.ts';
-import { readTemplate } from '../../packages/emulator/template/read-template.ts';
 import { prebuildBundles } from '../../tools/start/bundles.ts';
+import { generateIfChanged } from '../cdk/generated-code.ts';
+import type { ServedStack } from '../emulator/served-stack.ts';
+import { readTemplate } from '../emulator/template/read-template.ts';
 
 export default async ({ provide }: TestProject) => {
   generateIfChanged();
@@ -16,7 +16,11 @@ export default async ({ provide }: TestProject) => {
   const remove = () => rm(temporary, { recursive: true, maxRetries: 5 });
   try {
     const stack = import('../../tools/start/stack.ts');
-    const [{ makeApp }, { featureFlags, kinds }] = await Promise.all([stack, import('./stacks.ts'), prebuildBundles()]);
+    const [{ makeApp }, { featureFlags, kinds }] = await Promise.all([
+      stack,
+      import('./stack/stacks.ts'),
+      prebuildBundles(),
+    ]);
     const context = { ...featureFlags, ...kinds.prodWithIssuer };
     const { template } = makeApp(folder, context).synth().getStackByName('PlantStore');
     // The bundles are CommonJS. Without this file, a package.json in a parent folder could declare them ES modules.

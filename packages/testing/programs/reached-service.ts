@@ -5,12 +5,12 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { parseJson } from '@lambda-service/client';
 import { afterAll, expect } from 'vitest';
-import { fetchToken, readSession } from '../../tools/start/session.ts';
-import { type Faults, startFaultyStore } from './faulty-store.ts';
+import { fetchToken, readSession } from '../../../tools/start/session.ts';
+import { type Faults, startFaultyStore } from '../store/faulty-store.ts';
+import { readItem } from '../store/item-store.ts';
+import type { PlantRequest, PlantService } from '../suite/responses.ts';
+import { isOverQuota, isUnavailable, retryWhile } from '../waiting.ts';
 import { fileFolder, postPlant, startLocalService } from './local-service.ts';
-import { readItem } from './plants-store.ts';
-import type { PlantRequest, PlantService } from './responses.ts';
-import { isOverQuota, isUnavailable, retryWhile } from './waiting.ts';
 
 type Reached = Pick<PlantService, 'read'> & { url: string; token: string; faults?: Faults };
 

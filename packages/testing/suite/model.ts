@@ -12,7 +12,7 @@ import {
   longText,
   newId,
   violations,
-} from './example.ts';
+} from '../data/example.ts';
 import {
   captivePortal,
   corruptResponse,
@@ -23,9 +23,9 @@ import {
   loseResponse,
   onFirstCall,
   truncateResponse,
-} from './faulty-store.ts';
-import { progress, seed, trialSize } from './scale.ts';
-import type { TrialStack } from './trial-stack.ts';
+} from '../store/faulty-store.ts';
+import { progress, seed, trialSize } from '../trial/scale.ts';
+import type { TrialStack } from '../trial/trial-stack.ts';
 
 /** The contents are those that all versions of the stack's functions know. */
 type Modelled = { store: FaultyStore; stack: TrialStack; contents: Content[] };

@@ -4,13 +4,13 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseJson } from '@lambda-service/client';
 import { afterAll, expect, inject, onTestFinished } from 'vitest';
-import { operations } from '../../functions/generated/contract.ts';
-import packageJson from '../../package.json' with { type: 'json' };
-import { expectInContract } from './contract.ts';
-import type { PlantResponse } from './responses.ts';
-import { startLimit } from './scale.ts';
+import { operations } from '../../../functions/generated/contract.ts';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { expectInContract } from '../data/contract.ts';
+import type { PlantResponse } from '../suite/responses.ts';
+import { startLimit } from '../trial/scale.ts';
 
-const root = path.resolve(import.meta.dirname, '../..');
+const root = process.cwd();
 
 const commands = ['start', 'token', 'plant', 'request', 'restore'] as const;
 

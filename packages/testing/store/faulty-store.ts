@@ -1,9 +1,9 @@
 /** A DynamoDB emulator behind a proxy, which can inject faults into the calls for chosen plants. */
 import { createServer, type ServerResponse } from 'node:http';
-import { closeServer, listen } from '../../packages/emulator/servers.ts';
-import { tableKey } from './example.ts';
-import { type PlantsStore, startPlantsStore } from './plants-store.ts';
-import { closedDuring, keepingIdle } from './servers.ts';
+import { closeServer, listen } from '../../emulator/servers.ts';
+import { tableKey } from '../data/example.ts';
+import { closedDuring, keepingIdle } from '../servers/servers.ts';
+import { type PlantsStore, startPlantsStore } from './item-store.ts';
 
 /**
  * A DynamoDB call that the faulty store, a proxy, receives: for one plant (PutItem, GetItem, DeleteItem, ...) or for no

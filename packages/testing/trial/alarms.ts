@@ -3,8 +3,8 @@
  * stack uses. https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation.html
  */
 import { compileFunction } from 'node:vm';
-import type { LogLine } from '../../packages/emulator/lambda/functions.ts';
-import { propertiesOf, type Resource, resolve, type Template } from './template.ts';
+import type { LogLine } from '../../emulator/lambda/functions.ts';
+import { propertiesOf, type Resource, resolve, type Template } from '../stack/template.ts';
 import type { TrialStack } from './trial-stack.ts';
 
 /** A value of a metric, whose name `metricName` makes, and how often it occurs (once, if not set). */

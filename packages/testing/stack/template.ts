@@ -1,6 +1,6 @@
 /** Reads a stack's template for tests. What is the same for all stages and issuers is tested only on `prod`. */
 import { expect, inject } from 'vitest';
-import { type OperationId, operations } from '../../functions/generated/contract.ts';
+import { type OperationId, operations } from '../../../functions/generated/contract.ts';
 
 export type Resource = {
   Type: string;

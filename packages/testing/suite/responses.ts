@@ -20,9 +20,9 @@ import {
   shortened,
   tableKey,
   withText,
-} from './example.ts';
-import type { Fault, Faults } from './faulty-store.ts';
-import * as faults from './faulty-store.ts';
+} from '../data/example.ts';
+import type { Fault, Faults } from '../store/faulty-store.ts';
+import * as faults from '../store/faulty-store.ts';
 
 /** A request to POST /plants: without `contentType`, it has no Content-Type. */
 export type PlantRequest = {

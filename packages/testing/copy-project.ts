@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { linkPackages } from '../../tools/release/link-packages.ts';
 import { makeFolders, type ProjectCopy, startIn } from '../../tools/release/project-copy.ts';
-import { startLimit } from './scale.ts';
+import { startLimit } from './trial/scale.ts';
 
-const root = path.resolve(import.meta.dirname, '../..');
+const root = process.cwd();
 
 /** Copies all files that git does not ignore. The copy is a git repository, because some tests ask git for its files. */
 const copying = 'git ls-files -coz --exclude-standard | tar -c --null -T - | tar -x -C "$0" && git init --quiet "$0"';

@@ -35,7 +35,7 @@ export type Operation = {
   responses: ({ status: number; headers: string[] } & Body)[];
 };
 
-export const contract = parse(readFileSync(new URL('../../schemas/openapi.yaml', import.meta.url), 'utf8')) as Contract;
+export const contract = parse(readFileSync('schemas/openapi.yaml', 'utf8')) as Contract;
 
 const bodyOf = ({ schema, examples = {}, example }: MediaType): Body => ({
   schema,

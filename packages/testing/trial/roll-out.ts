@@ -11,22 +11,22 @@ import { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { Contract } from 'openapi-contract/document';
 import { inject, vi } from 'vitest';
 import { parse } from 'yaml';
-import { operations } from '../../functions/generated/contract.ts';
-import { bundle, setBundle } from '../../packages/cdk/bundling.ts';
-import { ServiceFunction } from '../../packages/cdk/service-function.ts';
-import type { FunctionSpec } from '../../packages/emulator/served-stack.ts';
-import { readTemplate, type Template } from '../../packages/emulator/template/read-template.ts';
-import { checkOut, sharedWithMain, startIn } from '../../tools/release/project-copy.ts';
-import { takenBy } from './contract.ts';
-import { bodyOf, type Content, newId, someContents } from './example.ts';
-import { temporaryFolder } from './local-service.ts';
+import { operations } from '../../../functions/generated/contract.ts';
+import { checkOut, sharedWithMain, startIn } from '../../../tools/release/project-copy.ts';
+import { bundle, setBundle } from '../../cdk/bundling.ts';
+import { ServiceFunction } from '../../cdk/service-function.ts';
+import type { FunctionSpec } from '../../emulator/served-stack.ts';
+import { readTemplate, type Template } from '../../emulator/template/read-template.ts';
+import { takenBy } from '../data/contract.ts';
+import { bodyOf, type Content, newId, someContents } from '../data/example.ts';
+import { temporaryFolder } from '../programs/local-service.ts';
+import { featureFlags } from '../stack/stacks.ts';
+import { operationNames, permissionsOf } from '../stack/template.ts';
 import { startLimit } from './scale.ts';
-import { featureFlags } from './stacks.ts';
-import { operationNames, permissionsOf } from './template.ts';
 import { type Changes, type Handler, startTrialStack } from './trial-stack.ts';
 
 const git = async (...args: string[]): Promise<string> =>
-  (await promisify(execFile)('git', args, { cwd: path.resolve(import.meta.dirname, '../..') })).stdout.trim();
+  (await promisify(execFile)('git', args, { cwd: process.cwd() })).stdout.trim();
 
 /** Besides the npm packages in a function's bundle, these files and folders decide what the bundle contains. */
 const sources = [

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { toJson } from '../../json.ts';
+import { toJson } from '../../client/json.ts';
 
 type Received = { authorization: string | undefined; body: string };
 

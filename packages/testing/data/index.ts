@@ -1,0 +1,3 @@
+export * from './contract.ts';
+export * from './example.ts';
+export * from './keys.ts';

@@ -1,0 +1,2 @@
+export * from './local-service.ts';
+export * from './reached-service.ts';

@@ -1,0 +1,2 @@
+export * from './scripted-service.ts';
+export * from './servers.ts';

@@ -1,0 +1,3 @@
+export * from './handler-permissions.ts';
+export * from './stacks.ts';
+export * from './template.ts';

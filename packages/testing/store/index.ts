@@ -1,0 +1,2 @@
+export * from './faulty-store.ts';
+export * from './item-store.ts';

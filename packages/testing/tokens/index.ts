@@ -1,0 +1,2 @@
+export * from './access-tokens.ts';
+export * from './forged-tokens.ts';
