@@ -1,8 +1,10 @@
+import path from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /** Options for all tests, including tests that run with another Vitest configuration. */
 export const options = {
   setupFiles: 'packages/testing/setup.ts',
+  provide: { service: path.resolve('test/service.ts') },
   // Only a test that hangs takes this long. The local service starts in 2 s, or in a minute on a very busy machine.
   testTimeout: 300_000,
   hookTimeout: 300_000,

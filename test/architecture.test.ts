@@ -91,7 +91,7 @@ const rules: Rule[] = [
   },
   packageRule('contract'),
   packageRule('client'),
-  packageRule('testing', /^aws-lambda$/, /^tools\//, /^packages\//, /^(functions|infra)\//, /\.json$/),
+  packageRule('testing', /^aws-lambda$/, /^tools\//, /^packages\//, /^a computed path$/),
   // The emulator loads the functions' handlers with `import()` of a computed path.
   packageRule('emulator', /^aws-lambda$/, /^a computed path$/),
   {
@@ -197,7 +197,9 @@ describe('the test folders', () => {
       ['client', 'packages/*', 'tools', '.'].map((folder) => `${folder}/test/**/*.ts`),
       { cwd: root },
     ).filter(
-      (file) => !run.some((each) => each.file === file) && !/\/kit\/|\.(browser|runtimes|journey)\.ts$/.test(file),
+      (file) =>
+        !run.some((each) => each.file === file) &&
+        !/\/kit\/|^test\/service\.ts$|\.(browser|runtimes|journey)\.ts$/.test(file),
     );
     const message = 'Move these to a folder kit/, or name them as `include` in vitest.config.ts says';
     expect(others, message).toEqual([]);

@@ -1,6 +1,6 @@
 /** Tests the contract over HTTP, against a local service or a deployment, whose table keeps the plants. */
 
-import { bodyOf, itemOf, newId, newPlant, otherContent, responseTo } from '@lambda-service/testing/data';
+import { bodyOf, itemOf, newBody, newId, otherContent, responseTo } from '@lambda-service/testing/data';
 import { isDeployed, isToSendAgain, reachService } from '@lambda-service/testing/programs';
 import { dynamoDbError } from '@lambda-service/testing/store';
 import { testResponses } from '@lambda-service/testing/suite';
@@ -70,8 +70,8 @@ test('the client stores a plant, acknowledges it again, and returns a conflict f
     );
   const id = newId();
   const stored = { ok: true, requestId: expect.stringMatching(/./), body: responseTo(id) };
-  expect(await create(newPlant(id))).toMatchObject(stored);
-  expect(await create(newPlant(id))).toMatchObject(stored);
-  expect(await create(newPlant(id, otherContent))).toMatchObject({ ok: false, status: 409, error: 40901 });
+  expect(await create(newBody(id))).toMatchObject(stored);
+  expect(await create(newBody(id))).toMatchObject(stored);
+  expect(await create(newBody(id, otherContent))).toMatchObject({ ok: false, status: 409, error: 40901 });
   expect(await service.read(id)).toEqual(itemOf(id));
 });

@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import type { CloudFormationStackArtifact } from 'aws-cdk-lib/cx-api';
 import type { TestProject } from 'vitest/node';
 import { prebuildBundles } from '../../tools/start/bundles.ts';
 import { generateIfChanged } from '../cdk/generated-code.ts';
@@ -10,7 +11,7 @@ import { readTemplate } from '../emulator/template/read-template.ts';
 
 export default async ({ provide }: TestProject) => {
   generateIfChanged();
-  const temporary = await mkdtemp(path.join(os.tmpdir(), 'plant-store-tests-'));
+  const temporary = await mkdtemp(path.join(os.tmpdir(), 'service-tests-'));
   const folder = path.join(temporary, 'stack');
   // Retry, because a service that is about to be killed may still write.
   const remove = () => rm(temporary, { recursive: true, maxRetries: 5 });
@@ -18,15 +19,16 @@ export default async ({ provide }: TestProject) => {
     const stack = import('../../tools/start/stack.ts');
     const [{ makeApp }, { featureFlags, kinds }] = await Promise.all([
       stack,
-      import('./stack/stacks.ts'),
+      import('./stack/settings.ts'),
       prebuildBundles(),
     ]);
     const context = { ...featureFlags, ...kinds.prodWithIssuer };
-    const { template } = makeApp(folder, context).synth().getStackByName('PlantStore');
+    const [{ template, stackName }] = makeApp(folder, context).synth().stacks as [CloudFormationStackArtifact];
     // The bundles are CommonJS. Without this file, a package.json in a parent folder could declare them ES modules.
     await writeFile(path.join(folder, 'package.json'), '{"type":"commonjs"}');
     provide('stack', readTemplate(template, folder, { leaveOut: true }));
     provide('template', template);
+    provide('stackName', stackName);
     provide('temporary', temporary);
   } catch (error) {
     await remove();
@@ -41,6 +43,8 @@ declare module 'vitest' {
     stack: ServedStack;
     /** The CloudFormation template that `cdk deploy` would upload. */
     template: object;
+    /** The name of the stack in production. */
+    stackName: string;
     /**
      * The tests' folders are in this one, which is removed even if Vitest runs no `afterAll` of a file: if `-t` skips all
      * its tests, or if it fails to load.

@@ -1,8 +1,5 @@
 /** Events in payload format 2.0, as an API Gateway HTTP API sends them, based on the samples in AWS's documentation. */
 import type { APIGatewayProxyEventV2, APIGatewayRequestAuthorizerEventV2, Context } from 'aws-lambda';
-import { operations } from '../../functions/generated/contract.ts';
-
-export const createPlantRoute = `${operations.createPlant.method} ${operations.createPlant.path}` as const;
 
 const requestContext = (routeKey: string, method: string, path: string) => ({
   accountId: '123456789012',
@@ -27,7 +24,7 @@ const headers = {
   'x-forwarded-proto': 'https',
 };
 
-type Request = {
+export type EventRequest = {
   routeKey: string;
   pathParameters?: Record<string, string>;
   /** The query parameters. A list becomes a repeated parameter: `tag=a&tag=b`. */
@@ -39,9 +36,9 @@ type Request = {
 
 /**
  * Returns the event that the gateway would make of a request. A header that is undefined is left out.
- * @example event({ routeKey: 'GET /plants/{id}', pathParameters: { id: '7' } })
+ * @example event({ routeKey: 'GET /orders/{id}', pathParameters: { id: '7' } })
  */
-export const event = (request: Request): APIGatewayProxyEventV2 => {
+export const event = (request: EventRequest): APIGatewayProxyEventV2 => {
   const { routeKey, pathParameters, queryStringParameters, body, isBase64Encoded = false } = request;
   const query = Object.entries(queryStringParameters ?? {});
   const pairs = query.flatMap(([name, values]) => [values].flat().map((value): [string, string] => [name, value]));
@@ -70,14 +67,8 @@ export const event = (request: Request): APIGatewayProxyEventV2 => {
   };
 };
 
-export const proxyEvent = (body: string | undefined, change: Pick<Request, 'headers' | 'isBase64Encoded'> = {}) =>
-  event({ routeKey: createPlantRoute, body, ...change });
-
 /** Returns the event that the gateway would send to the authorizer for a request to the route. */
-export const authorizerEvent = (
-  authorization: string,
-  routeKey = createPlantRoute,
-): APIGatewayRequestAuthorizerEventV2 => {
+export const authorizerEvent = (authorization: string, routeKey: string): APIGatewayRequestAuthorizerEventV2 => {
   const [method = '', path = ''] = routeKey.split(' ');
   return {
     version: '2.0',

@@ -1,6 +1,7 @@
 /** Stand-ins for AWS. They speak HTTP, so that the SDK and its users run as they do against AWS. */
 import { createServer } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
+import { inject } from 'vitest';
 import type { Outcome } from '../emulator/lambda/functions.ts';
 import { closeServer, listen } from '../emulator/servers.ts';
 import { startServer } from './servers/servers.ts';
@@ -38,7 +39,7 @@ const cloudFormation = (
 };
 
 /**
- * Starts a fake AWS account with one stack, whose name begins with PlantStore.
+ * Starts a fake AWS account with one stack, whose name begins with the service's in production.
  * @param replyTo responds to the other services' operations
  * @returns the environment variables with which a command uses the account, and the calls that the account received
  */
@@ -54,7 +55,7 @@ export const startAccount = async (stack: Stack, replyTo: (operation: string, in
       const { status = 200, body } = replyTo(operation, input as never);
       return response.writeHead(status).end(JSON.stringify(body));
     }
-    if (/^PlantStore/.test(input.StackName)) return response.end(cloudFormation(stack, input));
+    if (input.StackName.startsWith(inject('stackName'))) return response.end(cloudFormation(stack, input));
     const message = `Stack with id ${input.StackName} does not exist`;
     const error = `<Code>ValidationError</Code><Message>${message}</Message>`;
     return response.writeHead(400).end(`<ErrorResponse><Error>${error}</Error></ErrorResponse>`);

@@ -1,4 +1,5 @@
 /** Runs the function of an operation within the test process, from its source or from its bundle. */
+
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { parseJson } from '@lambda-service/client';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
@@ -6,10 +7,11 @@ import { afterAll, beforeEach, expect, inject } from 'vitest';
 import { eventBody } from '../emulator/gateway/request.ts';
 import { errors } from '../runtime/http/errors.ts';
 import { expectInContract, operations } from './data/contract.ts';
-import { lambdaContext, proxyEvent } from './events.ts';
+import { proxyEvent } from './data/index.ts';
+import { lambdaContext } from './events.ts';
 import { startFaultyStore } from './store/faulty-store.ts';
 import { storeEnvironment } from './store/item-store.ts';
-import type { FaultyService, PlantRequest, PlantResponse, PlantService } from './suite/responses.ts';
+import type { FaultyService, ServiceRequest, ServiceResponse, ServiceUnderTest } from './suite/responses.ts';
 import { startEventLoopClock } from './waiting.ts';
 
 type Line = { level: string; value: unknown };
@@ -18,10 +20,10 @@ type Line = { level: string; value: unknown };
  * Sends an event to the function. @returns the response, and the lines that the function logged. In the response's
  * body, an integer beyond ±(2^53 - 1) is a bigint.
  */
-export type Invoke = (event: unknown) => Promise<PlantResponse & { log: Line[] }>;
+export type Invoke = (event: unknown) => Promise<ServiceResponse & { log: Line[] }>;
 
-/** `send` and `faults` work only for createPlant; tests of other operations use `invoke`. */
-type InProcess = PlantService & { invoke: Invoke; faults: FaultyService };
+/** `send` and `faults` work only for the operation that adds an item; tests of other operations use `invoke`. */
+type InProcess = ServiceUnderTest & { invoke: Invoke; faults: FaultyService };
 
 type LambdaModule = { handler: unknown };
 type Handler = (event: unknown, context: object) => Promise<APIGatewayProxyStructuredResultV2>;
@@ -45,7 +47,7 @@ export const startInProcess = async (load: () => Promise<LambdaModule>): Promise
   startEventLoopClock();
   // A response does not say why it is a 500.
   beforeEach(({ onTestFailed }) => onTestFailed(() => console.error('The function logged, at last:', ...lastLog)));
-  const store = await startFaultyStore('plants');
+  const store = await startFaultyStore('items');
   afterAll(store.close);
   Object.assign(process.env, routeVariables(), storeEnvironment(store.endpoint));
   const invoke = invoker(await load());
@@ -62,8 +64,8 @@ export const startInProcess = async (load: () => Promise<LambdaModule>): Promise
 
 /** Invokes the function with the event that the gateway would create from a request. */
 const sender =
-  (invoke: Invoke): PlantService['send'] =>
-  ({ body = '', contentType, contentEncoding }: PlantRequest) => {
+  (invoke: Invoke): ServiceUnderTest['send'] =>
+  ({ body = '', contentType, contentEncoding }: ServiceRequest) => {
     const bytes = Buffer.from(body);
     const headers = {
       'content-type': contentType,

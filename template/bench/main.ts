@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import os from 'node:os';
 import path from 'node:path';
-import { authorizerEvent, proxyEvent } from '@lambda-service/testing/events';
+import { authorizerEvent, event } from '@lambda-service/testing/events';
 import { audience, claims, makeKey, type SigningKey, sign } from '@lambda-service/testing/tokens';
 import { Command } from 'commander';
 import { listen } from 'http-api-emulator';
@@ -109,8 +109,10 @@ const environment = {
   CLIENT_IDS: 'client-1',
   SCOPE_CLAIM: 'scope',
 };
+const { scopes, ...called } = operations.createPlant;
+const routeKey = `${called.method} ${called.path}`;
 const requestWith = async (key: SigningKey): Promise<string> =>
-  JSON.stringify(authorizerEvent(`Bearer ${await sign(key, claims({ iss: url }))}`));
+  JSON.stringify(authorizerEvent(`Bearer ${await sign(key, claims({ iss: url, scope: scopes.join(' ') }))}`, routeKey));
 const events: Record<string, string> = {
   authorizer: await requestWith(signing.RS256),
   'authorizer, ES256': await requestWith(signing.ES256),
@@ -155,7 +157,7 @@ const spawnChild = <Message>(task: string, { name, file }: Bundle, event: string
     );
   });
 
-const eventOf = (body: string): string => JSON.stringify(proxyEvent(body));
+const eventOf = (body: string): string => JSON.stringify(event({ routeKey, body }));
 
 const run = async (measure: Measure, bundle: Bundle): Promise<number> => {
   const { message, milliseconds } = await spawnChild<number>(measure, bundle, events[bundle.name] ?? eventOf(plant));

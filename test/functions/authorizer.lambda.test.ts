@@ -10,7 +10,7 @@ afterAll(issuer.close);
 const token = await fetchToken(issuer, 'plants/create');
 
 /** The gateway's request id, which is the same in all events of these tests. */
-const gatewayRequestId = authorizerEvent('').requestContext.requestId;
+const gatewayRequestId = authorizerEvent('', 'POST /plants').requestContext.requestId;
 
 let logged: unknown[];
 beforeEach(() => {
@@ -53,14 +53,17 @@ const responseTo = async (
   const keySet = new TextEncoder().encode(JSON.stringify({ keys: [key.jwk] })).buffer;
   vi.spyOn(SimpleFetcher.prototype, 'fetch').mockResolvedValue(keySet);
   const handler = await load(environment);
-  const signed = await sign(key, claims({ iss: issuer.issuer, aud: issuer.audience, ...change }));
-  return handler({ ...authorizerEvent(`Bearer ${signed}`), ...event });
+  const signed = await sign(
+    key,
+    claims({ iss: issuer.issuer, aud: issuer.audience, scope: 'plants/create', ...change }),
+  );
+  return handler({ ...authorizerEvent(`Bearer ${signed}`, 'POST /plants'), ...event });
 };
 
 describe('the authorizer', () => {
   test("accepts a valid token, and passes on the token's subject, client and scope as strings", async () => {
     const handler = await load();
-    expect(await handler(authorizerEvent(`Bearer ${token}`))).toEqual({
+    expect(await handler(authorizerEvent(`Bearer ${token}`, 'POST /plants'))).toEqual({
       isAuthorized: true,
       context: { sub: issuer.clientId, clientId: issuer.clientId, scope: 'plants/create' },
     });
@@ -72,7 +75,9 @@ describe('the authorizer', () => {
     ['malformed', { authorization: 'Bearer a.b.c' }],
   ])('logs the reason "%s" why it refuses the headers %j', async (reason, headers) => {
     const handler = await load();
-    expect(await handler({ ...authorizerEvent(''), headers } as never)).toEqual({ isAuthorized: false });
+    expect(await handler({ ...authorizerEvent('', 'POST /plants'), headers } as never)).toEqual({
+      isAuthorized: false,
+    });
     expect(logged).toEqual([{ outcome: 'refused', reason, gatewayRequestId }]);
   });
 
@@ -125,7 +130,7 @@ describe('the authorizer', () => {
 
     test('that needs no scope, still refuses an invalid token', async () => {
       const handler = await load();
-      const response = await handler({ ...authorizerEvent('Bearer a.b.c'), routeKey: 'GET /open' });
+      const response = await handler({ ...authorizerEvent('Bearer a.b.c', 'POST /plants'), routeKey: 'GET /open' });
       expect(response).toEqual({ isAuthorized: false });
     });
   });
@@ -158,7 +163,7 @@ describe('the authorizer', () => {
     // Lambda logs these fields of a thrown error. `gatewayRequestId` identifies the request; `bundle` identifies the
     // source map for the stack trace.
     const logged = { message, gatewayRequestId, bundle: 'hash' };
-    await expect(handler(authorizerEvent(`Bearer ${token}`))).rejects.toMatchObject(logged);
+    await expect(handler(authorizerEvent(`Bearer ${token}`, 'POST /plants'))).rejects.toMatchObject(logged);
   });
 
   test.each(['ISSUER', 'JWKS_URI', 'AUDIENCE', 'CLIENT_IDS', 'SCOPE_CLAIM'])(

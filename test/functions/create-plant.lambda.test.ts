@@ -1,7 +1,7 @@
 /** Tests createPlant from its source: every response, and what can be seen only inside the process, such as the log. */
 
-import { bodyOf, newId, withText } from '@lambda-service/testing/data';
-import { lambdaContext, proxyEvent } from '@lambda-service/testing/events';
+import { bodyOf, newId, proxyEvent, withText } from '@lambda-service/testing/data';
+import { lambdaContext } from '@lambda-service/testing/events';
 import { type Invoke, invoker, startInProcess } from '@lambda-service/testing/in-process';
 import { drip, loseResponse, onFirstCall } from '@lambda-service/testing/store';
 import { testFaults, testResponses } from '@lambda-service/testing/suite';

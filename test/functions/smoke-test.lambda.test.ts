@@ -4,7 +4,7 @@
  */
 import { createServer } from 'node:http';
 import { parseJson, toJson } from '@lambda-service/client';
-import { differentFrom, type Item, itemOf, newId, newPlant, shortened, tableKey } from '@lambda-service/testing/data';
+import { differentFrom, type Item, itemOf, newBody, newId, shortened, tableKey } from '@lambda-service/testing/data';
 import { lambdaContext } from '@lambda-service/testing/events';
 import { startCodeDeploy } from '@lambda-service/testing/fake-aws';
 import { startServer } from '@lambda-service/testing/servers';
@@ -18,7 +18,7 @@ import {
   storeEnvironment,
 } from '@lambda-service/testing/store';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type OperationId, operations } from '../../functions/generated/contract.ts';
+import { type NewPlant, type OperationId, operations } from '../../functions/generated/contract.ts';
 import { toItem } from '../../functions/plant-table.ts';
 import { newChecks } from '../../functions/smoke-checks.ts';
 import { handler } from '../../functions/smoke-test.lambda.ts';
@@ -68,7 +68,7 @@ const codeDeploy = await startCodeDeploy(async (arn, event) => {
   return answers[name]?.(event as Event) ?? { refused: 'ResourceNotFoundException' };
 });
 afterAll(codeDeploy.close);
-const store = await startFaultyStore('plants');
+const store = await startFaultyStore('items');
 afterAll(store.close);
 
 const logged: { level: string; line: unknown }[] = [];
@@ -378,7 +378,7 @@ describe('after the report, the smoke test', () => {
   });
 
   test.each(shortened)('leaves a plant without %s if it has this field now', async (_, fields) => {
-    const plant = newPlant(newId(), fields);
+    const plant = newBody<NewPlant>(newId(), fields);
     const check = { body: plant, creates: toItem(plant), status, response };
     vi.mocked(newChecks).mockReturnValueOnce({ createPlant: { 'a plant': check } } as never);
     answers['createPlant'] = async () => {

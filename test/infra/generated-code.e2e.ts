@@ -2,13 +2,14 @@
 import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { copyProject, ownCache } from '@lambda-service/testing/copy-project';
-import { newId, optionsFor } from '@lambda-service/testing/data';
+import { newId } from '@lambda-service/testing/data';
 import { fileFolder, programs, run, startLocalService } from '@lambda-service/testing/programs';
 import { answer, startScriptedService } from '@lambda-service/testing/servers';
 import { externalIssuer } from '@lambda-service/testing/stack';
 import { beforeEach, expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
 import packageJson from '../../package.json' with { type: 'json' };
+import { optionsFor } from '../../tools/test/cli/kit/options-for.ts';
 
 const generated = 'functions/generated';
 

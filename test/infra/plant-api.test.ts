@@ -17,7 +17,7 @@ import {
 } from '@lambda-service/testing/stack';
 import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
-import { operations } from '../../functions/generated/contract.ts';
+import { type OperationId, operations } from '../../functions/generated/contract.ts';
 import { corsFor } from '../../packages/cdk/guarded-api.ts';
 import { listRoutes } from '../../packages/cdk/operations.ts';
 
@@ -37,7 +37,9 @@ test('the API has exactly the routes of the contract, and each route calls the a
   const found = routes.map(({ RouteKey, Target }) => [RouteKey, integrations[resolve(Target).split('/')[1] ?? '']]);
   const expected = byOperation((name, id) => {
     const calls = { IntegrationType: 'AWS_PROXY', PayloadFormatVersion: '2.0', IntegrationUri: ref(`${name}Live`) };
-    return [[`${operations[id].method} ${operations[id].path}`, expect.objectContaining(calls)]];
+    return [
+      [`${operations[id as OperationId].method} ${operations[id as OperationId].path}`, expect.objectContaining(calls)],
+    ];
   });
   expect(Object.fromEntries(found)).toEqual(expected);
 });

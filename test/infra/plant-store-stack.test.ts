@@ -14,10 +14,9 @@ import {
   withoutHashes,
   withStack,
 } from '@lambda-service/testing/stack';
-import type { App } from 'aws-cdk-lib';
+import type { App, Stack } from 'aws-cdk-lib';
 import { expect, test } from 'vitest';
 import { operations } from '../../functions/generated/contract.ts';
-import type { PlantStoreStack } from '../../infra/plant-store-stack.ts';
 import { AccountBudget } from '../../packages/cdk/account-budget.ts';
 
 const templateFor = (context: Record<string, string>): Template => withoutHashes(templateOf(context).toJSON());
@@ -148,7 +147,7 @@ test('X-Ray traces the functions, and their roles may write traces, only if the 
 });
 
 test('the stack has the tags service and stage, and those of the setting `tags`, which do not change the template and so deploy no new function versions', () => {
-  const read = (stack: PlantStoreStack) => {
+  const read = (stack: Stack) => {
     const { tags, template } = (stack.node.root as App).synth().getStackArtifact(stack.artifactId);
     return { tags, template };
   };

@@ -3,8 +3,7 @@
  * alarms. Each request is really sent, but only once. It is counted as if it were sent in every minute.
  */
 
-import { bodyOf } from '@lambda-service/testing/data';
-import { createPlantRoute, proxyEvent } from '@lambda-service/testing/events';
+import { bodyOf, createRoute, proxyEvent } from '@lambda-service/testing/data';
 import { dynamoDbError } from '@lambda-service/testing/store';
 import {
   type FunctionName,
@@ -47,7 +46,7 @@ const send = async (headers?: Record<string, string>, body?: string) =>
 type Values = Awaited<ReturnType<typeof send>>;
 type Role = 'authorizer' | 'operation';
 
-const routeOf = (role: Role): FunctionName => (role === 'authorizer' ? role : createPlantRoute);
+const routeOf = (role: Role): FunctionName => (role === 'authorizer' ? role : createRoute);
 
 /** Sends a request while a function misbehaves, or with these environment variables, for which it starts anew. */
 const whileFunction = async (role: Role, misbehaviour: string | object): Promise<Values> => {
@@ -112,7 +111,7 @@ const notRolledBack: Case[] = [
  * every operation has the same alarms.
  */
 const inRoles = (alarms: string[]): string[] => {
-  const name = stack.nameOf(createPlantRoute).replace(/[\dA-F]{8}$/, '');
+  const name = stack.nameOf(createRoute).replace(/[\dA-F]{8}$/, '');
   return alarms.filter((alarm) => !/\d[mhd]$/.test(alarm)).map((alarm) => alarm.replace(name, 'Operation'));
 };
 
@@ -137,7 +136,7 @@ test('a new version that answers 500 to the smoke test sets off no alarm, which 
   const event = proxyEvent(bodyOf());
   Object.assign(event.requestContext, { requestId: 'smoke-test-d-1' });
   store.fail(undefined, dynamoDbError(400, 'AccessDeniedException'));
-  const { log } = await stack.invoke(createPlantRoute, event).finally(() => store.fail(undefined));
+  const { log } = await stack.invoke(createRoute, event).finally(() => store.fail(undefined));
   expect(log).toMatchObject([{ level: 'ERROR' }]);
   logged.push(...log);
   expect(raisedAlarms(template, each(20, valuesOfLog(template, log)))).toEqual([]);

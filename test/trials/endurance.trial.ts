@@ -1,11 +1,21 @@
 /** Sends many requests to one warm instance of each function, which must not leak memory, handles or listeners. */
 import { createServer } from 'node:http';
 import type { HeapSpaceInfo } from 'node:v8';
-import { bodyOf, invalidBody, isAllowed, newId, tableKey, withText } from '@lambda-service/testing/data';
-import { authorizerEvent, createPlantRoute, proxyEvent } from '@lambda-service/testing/events';
-import { startServer } from '@lambda-service/testing/servers';
-import { claims, sign } from '@lambda-service/testing/tokens';
 import {
+  bodyOf,
+  createRoute,
+  invalidBody,
+  isAllowed,
+  newId,
+  proxyEvent,
+  tableKey,
+  withText,
+} from '@lambda-service/testing/data';
+import { authorizerEvent } from '@lambda-service/testing/events';
+import { startServer } from '@lambda-service/testing/servers';
+import { sign } from '@lambda-service/testing/tokens';
+import {
+  claims,
   type FunctionName,
   type Handler,
   progress,
@@ -72,7 +82,7 @@ const endure = async (which: FunctionName, stack: TrialStack, ask: (turn: number
   expect(after.listeners, 'listeners').toBe(before.listeners);
 };
 
-test(`${createPlantRoute} leaks no memory, handle or listener in ${requests} requests`, async () => {
+test(`${createRoute} leaks no memory, handle or listener in ${requests} requests`, async () => {
   const [taken, lost] = [newId(), newId()];
   // A store that responds at once. The id of the plant selects the response of the store.
   const store = createServer(async (request, response) => {
@@ -101,10 +111,10 @@ test(`${createPlantRoute} leaks no memory, handle or listener in ${requests} req
     ...(isAllowed(large) && { 5: [bodyOf(id, large), 200] }),
     201: [bodyOf(lost), 503],
   };
-  await endure(createPlantRoute, stack, async (turn) => {
+  await endure(createRoute, stack, async (turn) => {
     const [body, status] = bodies[turn % 1_000] ?? bodies[turn % 100] ?? [bodyOf(), 200];
     const statusOf = async () => {
-      const outcome = await stack.invoke(createPlantRoute, proxyEvent(body));
+      const outcome = await stack.invoke(createRoute, proxyEvent(body));
       return 'result' in outcome && JSON.parse(outcome.result).statusCode;
     };
     expect(await retryWhile(statusOf, (code) => code !== status && code === 503), 'status').toBe(status);
@@ -124,7 +134,7 @@ test(`the authorizer leaks no memory, handle or listener in ${requests} requests
   };
   await endure('authorizer', stack, async (turn) => {
     const token = scarce[turn % 10];
-    const outcome = await stack.invoke('authorizer', authorizerEvent(`Bearer ${token ?? stack.token}`));
+    const outcome = await stack.invoke('authorizer', authorizerEvent(`Bearer ${token ?? stack.token}`, createRoute));
     expect('result' in outcome && JSON.parse(outcome.result).isAuthorized, 'isAuthorized').toBe(token === undefined);
   });
 });

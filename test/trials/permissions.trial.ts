@@ -5,8 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { bodyOf } from '@lambda-service/testing/data';
-import { proxyEvent } from '@lambda-service/testing/events';
+import { bodyOf, proxyEvent } from '@lambda-service/testing/data';
 import { startCodeDeploy } from '@lambda-service/testing/fake-aws';
 import { fileFolder } from '@lambda-service/testing/programs';
 import { featureFlags, kinds } from '@lambda-service/testing/stack';

@@ -3,15 +3,14 @@
  * commit gets the others. alarms.trial.ts tests which versions are rolled back.
  */
 
-import { bodyOf, itemOf, newId } from '@lambda-service/testing/data';
-import { createPlantRoute } from '@lambda-service/testing/events';
+import { bodyOf, createRoute, itemOf, newId } from '@lambda-service/testing/data';
 import { startFaultyStore } from '@lambda-service/testing/store';
 import { testModel } from '@lambda-service/testing/suite';
 import { type FunctionName, longTimeout, misbehaving, startRollOut, trialSize } from '@lambda-service/testing/trial';
 import { untilAvailable } from '@lambda-service/testing/waiting';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 
-const store = await startFaultyStore('plants');
+const store = await startFaultyStore('items');
 afterAll(store.close);
 const change = { wrapper: misbehaving };
 const stack = await startRollOut(store.endpoint, { authorizer: change, operations: change });
@@ -48,7 +47,7 @@ test.each<[role: 'authorizer' | 'operation', behaviour: string]>([
   ['authorizer', 'throws'],
   ['authorizer', 'takes too long'],
 ])('no plant is lost if the new version is rolled back because its %s %s', async (role, behaviour) => {
-  const which: FunctionName = role === 'authorizer' ? role : createPlantRoute;
+  const which: FunctionName = role === 'authorizer' ? role : createRoute;
   // A function that takes too long runs until its time-out, so set a short time-out to keep the test short.
   stack.setFunctionTimeout(which, behaviour === 'takes too long' ? 50 : longTimeout);
   stack.shift(0.1);

@@ -3,8 +3,8 @@ import { randomInt } from 'node:crypto';
 import { bodyOf, isAllowed, newId, responseTo, violations, withText } from '@lambda-service/testing/data';
 import type { Fault } from '@lambda-service/testing/store';
 import * as faults from '@lambda-service/testing/store';
-import { assemble, claims, makeKey, sign } from '@lambda-service/testing/tokens';
-import { report, startTrial, startTrialStack } from '@lambda-service/testing/trial';
+import { assemble, makeKey, sign } from '@lambda-service/testing/tokens';
+import { claims, report, startTrial, startTrialStack } from '@lambda-service/testing/trial';
 import { isUnavailable, retryWhile } from '@lambda-service/testing/waiting';
 import { expect, onTestFinished, test, vi } from 'vitest';
 

@@ -3,7 +3,7 @@
 import { type Content, itemOf, newId, tableKey } from '@lambda-service/testing/data';
 import { startCodeDeploy } from '@lambda-service/testing/fake-aws';
 import { temporaryFolder } from '@lambda-service/testing/programs';
-import { startPlantsStore, storeEnvironment } from '@lambda-service/testing/store';
+import { startItemStore, storeEnvironment } from '@lambda-service/testing/store';
 import {
   type Changes,
   type FunctionName,
@@ -21,7 +21,7 @@ const [smokeTest] = functions.filter(({ name }) => name.startsWith('SmokeTest'))
 const checked: FunctionName[] = ['authorizer', ...api.routes.map(({ routeKey }) => routeKey as FunctionName)];
 
 // All tests deploy to the same store, one after another.
-const store = await startPlantsStore('plants');
+const store = await startItemStore('items');
 afterAll(store.close);
 
 /** Starts a version of all functions. `deploy` runs the smoke test on it, and returns what it reports and logs. */

@@ -1,8 +1,16 @@
 /** Tests how createPlant responds, and what is stored, while the store fails. */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { bodyOf, contents, itemOf, newId, type Sample, someSamples, withText } from '@lambda-service/testing/data';
-import { createPlantRoute } from '@lambda-service/testing/events';
+import {
+  bodyOf,
+  contents,
+  createRoute,
+  itemOf,
+  newId,
+  type Sample,
+  someSamples,
+  withText,
+} from '@lambda-service/testing/data';
 import type { Fault } from '@lambda-service/testing/store';
 import * as faults from '@lambda-service/testing/store';
 import { lastingFaults } from '@lambda-service/testing/suite';
@@ -75,7 +83,7 @@ const failAtRandom =
 
 const creates = trialSize(1_000, 60);
 
-test(`${createPlantRoute} stores every acknowledged plant as sent, even if the store fails at random (${creates} requests, seed ${seed})`, async () => {
+test(`${createRoute} stores every acknowledged plant as sent, even if the store fails at random (${creates} requests, seed ${seed})`, async () => {
   const plants = someSamples(creates, seed);
   for (const { id } of plants) store.fail(id, failAtRandom(id));
   const [before, size] = [store.calls(), await store.size()];

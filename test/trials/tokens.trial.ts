@@ -1,15 +1,24 @@
 /** Sends forged, damaged and unusual tokens to the deployed authorizer, and tokens in the wrong places to the gateway. */
 import { connect, createServer } from 'node:net';
-import { bodyOf } from '@lambda-service/testing/data';
+import { bodyOf, createOperation, createRoute } from '@lambda-service/testing/data';
 import { authorizerEvent } from '@lambda-service/testing/events';
-import { claims, forgedTokens, makeTokenIssuer, sign, validTokens } from '@lambda-service/testing/tokens';
-import { mapConcurrently, progress, seed, startTrial, trialSize } from '@lambda-service/testing/trial';
+import { sign } from '@lambda-service/testing/tokens';
+import {
+  claims,
+  forgedTokens,
+  makeTokenIssuer,
+  mapConcurrently,
+  progress,
+  seed,
+  startTrial,
+  trialSize,
+  validTokens,
+} from '@lambda-service/testing/trial';
 import { isUnavailable, retryWhile } from '@lambda-service/testing/waiting';
 import { afterAll, expect, test } from 'vitest';
-import { operations } from '../../functions/generated/contract.ts';
 import { listen } from '../../packages/emulator/servers.ts';
 
-const { path } = operations.createPlant;
+const { path } = createOperation;
 
 const { stack } = await startTrial();
 let connections = 0;
@@ -27,7 +36,7 @@ const validToken = await sign(keys.es, claims({ iss: issuer }));
 
 /** Invokes the authorizer. @returns `isAuthorized` or the failure, and the logged reason */
 const atFunction = async (token: string): Promise<{ verdict: unknown; reason: unknown }> => {
-  const outcome = await stack.invoke('authorizer', authorizerEvent(`Bearer ${token}`));
+  const outcome = await stack.invoke('authorizer', authorizerEvent(`Bearer ${token}`, createRoute));
   const [line] = outcome.log.map(({ message }) => message as { reason?: string });
   const verdict = 'result' in outcome ? JSON.parse(outcome.result).isAuthorized : outcome.failure;
   return { verdict, reason: line?.reason };

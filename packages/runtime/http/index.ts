@@ -1,5 +1,6 @@
 /** An operation's HTTP: the chain of Middy middlewares, and its errors. */
-export type { ErrorTable } from './error-response.ts';
+export { type ErrorRows, type ErrorTable, responseOf } from './error-response.ts';
+export { type ErrorResponse, errors } from './errors.ts';
 export { httpOperation, timeLeft } from './http-operation.ts';
 export { jsonBody } from './json-body.ts';
 export { jsonResponse } from './json-response.ts';

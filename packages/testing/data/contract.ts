@@ -5,6 +5,7 @@ import addFormats from 'ajv-formats';
 import { type Contract, inlined } from 'openapi-contract/document';
 import { expect } from 'vitest';
 import { parse } from 'yaml';
+import { createOperation, createRoute } from '../under-test.ts';
 
 type Examples = Record<string, { value: unknown }>;
 type MediaType = { schema: object; examples: Examples; example?: unknown };
@@ -92,9 +93,9 @@ export const schemaOf = (body: object, field: string): object => {
 /** Returns the values of all examples that the contract has for a body. */
 export const examplesOf = ({ examples = {} }: Body): unknown[] => Object.values(examples).map(({ value }) => value);
 
-/** Returns a function that tells whether createPlant of an earlier contract takes a body and defines all its fields. */
+/** Returns a function that tells whether an earlier contract has the operation that adds an item, takes a body, and defines all its fields. */
 export const takenBy = (earlier: Contract): ((body: unknown) => boolean) => {
-  const { method = '', path = '' } = operations.find(({ id }) => id === 'createPlant') ?? {};
+  const { method, path } = createOperation;
   const body = pathsOf(earlier)[path]?.[method.toLowerCase()]?.requestBody.content['application/json'].schema;
   return body === undefined ? () => false : compilerOf(earlier)({ ...body, unevaluatedProperties: false });
 };
@@ -124,7 +125,7 @@ export const expectInContract = (
   status: number,
   contentType: string | null | undefined,
   body: string,
-  routeKey = operations.find(({ id }) => id === 'createPlant')?.routeKey,
+  routeKey: string = createRoute,
 ): void => {
   const { validate, errors } = documented.get(`${routeKey} ${status}`) ?? {};
   expect(errors, `${routeKey} has the status ${status} in schemas/openapi.yaml`).toBeDefined();

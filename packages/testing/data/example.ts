@@ -1,15 +1,13 @@
 /**
- * The data that tests send and expect. It is made of the contract's examples for createPlant, and of the key that the
+ * The data that tests send and expect. It is made of the contract's examples for the operation that adds an item, and of the key that the
  * service uses, so that it changes with them.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { parseJson, toJson } from '@lambda-service/client';
 import fc from 'fast-check';
-import { operations as generated, type NewPlant } from '../../../functions/generated/contract.ts';
-import { key, toItem } from '../../../functions/plant-table.ts';
-import { optionName } from '../../../tools/cli/operation-options.ts';
 import { anyText } from '../any-text.ts';
+import { createOperation, key, toItem } from '../under-test.ts';
 import { compile, examplesOf, operations, schemaOf } from './contract.ts';
 import { keysOf, newKeys } from './keys.ts';
 
@@ -18,15 +16,16 @@ export type Item = Record<string, AttributeValue>;
 /** The fields of a body without the key. */
 export type Content = Record<string, unknown>;
 
+type Body = Record<string, unknown>;
+
 /** A body to send. `id` is the text of the key, whatever its type. */
 export type Sample = { id: string; content: Content };
 
-const { createPlant } = generated;
-const { requestBody = {}, responses = [] } = operations.find(({ id }) => id === 'createPlant') ?? {};
-const examples = examplesOf(requestBody) as [NewPlant, ...NewPlant[]];
+const { requestBody = {}, responses = [] } = operations.find(({ id }) => id === createOperation.id) ?? {};
+const examples = examplesOf(requestBody) as [Body, ...Body[]];
 
 /** The table's key: the name of its attribute, and DynamoDB's name for its type. */
-export const tableKey = { name: key, type: Object.keys(toItem(examples[0])[key])[0] as 'N' | 'S' };
+export const tableKey = { name: key, type: Object.keys(toItem(examples[0] as never)[key] ?? {})[0] as 'N' | 'S' };
 
 const isValid = compile(requestBody.schema ?? {});
 
@@ -46,7 +45,9 @@ const without = (field: string, body: object): Content =>
 /** The contents of the contract's examples. The examples need at least two that differ. */
 export const contents = examples.map((body) => without(key, body)) as [Content, Content, ...Content[]];
 if (new Set(contents.map((content) => JSON.stringify(content))).size < 2)
-  throw new Error('createPlant needs two examples with different content in schemas/openapi.yaml: tests send both.');
+  throw new Error(
+    `${createOperation.id} needs two examples with different content in schemas/openapi.yaml: tests send both.`,
+  );
 export const [content, otherContent] = contents;
 
 /** Returns a content of the examples that differs from this one. */
@@ -58,12 +59,12 @@ const keyValue = (id: string): bigint | number | string =>
   tableKey.type === 'N' ? (parseJson(id) as bigint | number) : id;
 
 /** A body as the typed client takes it. */
-export const newPlant = (id = newId(), fields = content): NewPlant =>
-  ({ [key]: keyValue(id), ...fields }) as unknown as NewPlant;
+export const newBody = <AsTyped = Body>(id = newId(), fields = content): AsTyped =>
+  ({ [key]: keyValue(id), ...fields }) as AsTyped;
 
 /** A body as JSON text. The service refuses an unescaped U+FFFD. */
 export const bodyOf = (id = newId(), fields = content): string =>
-  (toJson(newPlant(id, fields)) ?? '').replaceAll('\ufffd', '\\ufffd');
+  (toJson(newBody(id, fields)) ?? '').replaceAll('\ufffd', '\\ufffd');
 
 /** A body without the key, which the contract does not allow. */
 export const invalidBody = JSON.stringify(content);
@@ -83,18 +84,8 @@ export const responseTo = (id: string, fields = content): object => {
   return Object.fromEntries(body.filter(([field]) => repeated.includes(field)));
 };
 
-/** The command line's options for a body. */
-export const optionsFor = (id = newId(), fields = content): string[] => {
-  const types: Record<string, string> = createPlant.body;
-  if (Object.keys(types).length === 0) return ['--body', bodyOf(id, fields)];
-  return Object.entries(newPlant(id, fields)).flatMap(([field, value]) => [
-    `--${optionName(field)}`,
-    typeof value === 'string' && types[field] === 'string' ? value : (toJson(value) ?? ''),
-  ]);
-};
-
 /** Returns the item that the store must have for a body. */
-export const itemOf = (id: string, fields = content): Item => attributesOf(newPlant(id, fields));
+export const itemOf = (id: string, fields = content): Item => attributesOf(newBody(id, fields));
 
 // Not by the library with which the service does the same.
 const attributesOf = (fields: object): Item =>
@@ -123,7 +114,7 @@ export const longFields = textFields.filter((field) => isAllowed({ [field]: long
 /** For each field that a body may leave out, its name, and the content without it. */
 export const shortened = Object.keys(content)
   .map((field): [field: string, fields: Content] => [field, without(field, content)])
-  .filter(([, fields]) => isValid({ ...fields, [key]: examples[0][key as keyof NewPlant] }));
+  .filter(([, fields]) => isValid({ ...fields, [key]: examples[0][key] }));
 
 /** Returns a content with this text in each field that may have any text. */
 export const withText = (text: string, fields = content): Content =>
@@ -136,10 +127,10 @@ export const someContents = [...contents, ...contents.map((fields) => withText('
 
 /** Returns bodies that the contract does not allow: in each, one field is null, or a wrong value with this text. */
 export const violations = (text: string, id = newId(), fields = content): string[] =>
-  Object.keys(newPlant(id, fields)).flatMap((field) =>
+  Object.keys(newBody(id, fields)).flatMap((field) =>
     [text, [text], { more: text }, [{ more: text }], null]
       .filter((wrong) => !isAllowed({ [field]: wrong }))
-      .map((wrong) => toJson({ ...newPlant(id, fields), [field]: wrong }) ?? ''),
+      .map((wrong) => toJson({ ...newBody<Body>(id, fields), [field]: wrong }) ?? ''),
   );
 
 /** Random bodies: a key, and one of the contents with random texts in the fields that may have any text. */

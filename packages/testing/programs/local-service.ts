@@ -1,22 +1,24 @@
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { parseJson } from '@lambda-service/client';
 import { afterAll, expect, inject, onTestFinished } from 'vitest';
-import { operations } from '../../../functions/generated/contract.ts';
-import packageJson from '../../../package.json' with { type: 'json' };
 import { expectInContract } from '../data/contract.ts';
-import type { PlantResponse } from '../suite/responses.ts';
+import type { ServiceResponse } from '../suite/responses.ts';
 import { startLimit } from '../trial/scale.ts';
+import { createOperation } from '../under-test.ts';
 
 const root = process.cwd();
 
-const commands = ['start', 'token', 'plant', 'request', 'restore'] as const;
+const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+
+const commands = ['start', 'token', 'request', 'restore'] as const;
 
 /** For each of these npm scripts, the file that it runs. */
 export const programs = Object.fromEntries(
-  commands.map((script) => [script, packageJson.scripts[script].split(' ').at(-1)]),
+  commands.map((script) => [script, String(scripts[script]).split(' ').at(-1)]),
 ) as Record<(typeof commands)[number], string>;
 
 type CommandResult = { code: number | null; stdout: string; stderr: string };
@@ -82,7 +84,7 @@ export const startLocalService = async (
 
 /** Creates an empty folder. @returns its path, and a function that removes it */
 export const temporaryFolder = async () => {
-  const folder = await mkdtemp(path.join(inject('temporary') ?? os.tmpdir(), 'plant-store-test-'));
+  const folder = await mkdtemp(path.join(inject('temporary') ?? os.tmpdir(), 'service-test-'));
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 };
 
@@ -100,13 +102,13 @@ export const testFolder = async (): Promise<string> => {
   return folder;
 };
 
-/** Posts a body to createPlant of the service at `url`, and checks that the response follows the contract. */
-export const postPlant = async (
+/** Posts a body to the operation of the service at `url` that adds an item, and checks that the response follows the contract. */
+export const postItem = async (
   url: string,
   body: string | Buffer<ArrayBuffer> | null,
   headers: Record<string, string>,
-): Promise<PlantResponse> => {
-  const response = await fetch(url + operations.createPlant.path, { method: 'POST', headers, body });
+): Promise<ServiceResponse> => {
+  const response = await fetch(url + createOperation.path, { method: 'POST', headers, body });
   const text = await response.text();
   expectInContract(response.status, response.headers.get('content-type'), text);
   expect(response.headers.get('apigw-requestid'), 'id of the request').toMatch(/./);
@@ -119,9 +121,9 @@ export const jsonHeaders = (token: string) => ({
   'content-type': 'application/json',
 });
 
-/** Posts a body to createPlant, with a token. @returns the status */
+/** Posts a body to the operation that adds an item, with a token. @returns the status */
 export const post = async (url: string, body: string, token: string): Promise<number> =>
-  (await postPlant(url, body, jsonHeaders(token.trim()))).status;
+  (await postItem(url, body, jsonHeaders(token.trim()))).status;
 
 /** Lists all files and folders in a data folder, except Node's compile cache, which npm puts there. */
 export const listData = async (folder: string): Promise<string[]> =>

@@ -8,11 +8,11 @@ import { afterAll, expect } from 'vitest';
 import { fetchToken, readSession } from '../../../tools/start/session.ts';
 import { type Faults, startFaultyStore } from '../store/faulty-store.ts';
 import { readItem } from '../store/item-store.ts';
-import type { PlantRequest, PlantService } from '../suite/responses.ts';
+import type { ServiceRequest, ServiceUnderTest } from '../suite/responses.ts';
 import { isOverQuota, isUnavailable, retryWhile } from '../waiting.ts';
-import { fileFolder, postPlant, startLocalService } from './local-service.ts';
+import { fileFolder, postItem, startLocalService } from './local-service.ts';
 
-type Reached = Pick<PlantService, 'read'> & { url: string; token: string; faults?: Faults };
+type Reached = Pick<ServiceUnderTest, 'read'> & { url: string; token: string; faults?: Faults };
 
 const { API_URL, ACCESS_TOKEN, TABLE_NAME } = process.env;
 export const isDeployed = [API_URL, ACCESS_TOKEN, TABLE_NAME].some(Boolean);
@@ -59,10 +59,10 @@ export const reachService = async () => {
   };
 
   // Send bytes, because fetch adds a content type to a body that is a string.
-  const postOnce = (body: PlantRequest['body'], headers: Record<string, string>) =>
-    postPlant(reached.url, body === undefined ? null : Buffer.from(body), headers);
+  const postOnce = (body: ServiceRequest['body'], headers: Record<string, string>) =>
+    postItem(reached.url, body === undefined ? null : Buffer.from(body), headers);
 
-  const send: PlantService['send'] = ({ body, contentType, contentEncoding }) => {
+  const send: ServiceUnderTest['send'] = ({ body, contentType, contentEncoding }) => {
     const headers = {
       authorization: `Bearer ${reached.token}`,
       ...(contentType !== undefined && { 'content-type': contentType }),

@@ -1,3 +1,4 @@
 export * from './handler-permissions.ts';
+export * from './settings.ts';
 export * from './stacks.ts';
 export * from './template.ts';

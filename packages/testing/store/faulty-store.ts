@@ -1,18 +1,18 @@
-/** A DynamoDB emulator behind a proxy, which can inject faults into the calls for chosen plants. */
+/** A DynamoDB emulator behind a proxy, which can inject faults into the calls for chosen items. */
 import { createServer, type ServerResponse } from 'node:http';
 import { closeServer, listen } from '../../emulator/servers.ts';
 import { tableKey } from '../data/example.ts';
 import { closedDuring, keepingIdle } from '../servers/servers.ts';
-import { type PlantsStore, startPlantsStore } from './item-store.ts';
+import { type ItemStore, startItemStore } from './item-store.ts';
 
 /**
- * A DynamoDB call that the faulty store, a proxy, receives: for one plant (PutItem, GetItem, DeleteItem, ...) or for no
+ * A DynamoDB call that the faulty store, a proxy, receives: for one item (PutItem, GetItem, DeleteItem, ...) or for no
  * particular one (Scan, Query).
  */
 type Call = {
   response: ServerResponse;
   /**
-   * The number of this call among all calls for its plant, counted from 1. Calls without a plant are counted together.
+   * The number of this call among all calls for its item, counted from 1. Calls without an item are counted together.
    */
   number: number;
   /** The time of the call's signature, by the sender's clock, in milliseconds since the epoch. */
@@ -24,22 +24,22 @@ type StoreResponse = { status: number; requestId: string; body: string };
 
 export type Fault = (call: Call) => unknown;
 
-export type FaultyStore = PlantsStore & Faults;
+export type FaultyStore = ItemStore & Faults;
 
 export type Faults = {
   /**
-   * Injects `fault` into all later calls for the plant with this id. Without `fault`, these calls succeed again. If
-   * `id` is undefined, `fault` applies to calls for no particular plant, and for plants without a separate fault.
+   * Injects `fault` into all later calls for the item with this id. Without `fault`, these calls succeed again. If
+   * `id` is undefined, `fault` applies to calls for no particular item, and for items without a separate fault.
    */
   fail: (id: string | undefined, fault?: Fault) => void;
-  /** Returns the number of calls for the plant with this id, or of all calls if `id` is undefined. */
+  /** Returns the number of calls for the item with this id, or of all calls if `id` is undefined. */
   calls: (id?: string) => number;
   refuseConnections: <T>(during: () => Promise<T>) => Promise<T>;
 };
 
 /** Starts the store with an empty table. Omit `tableName` if other code creates the table. */
 export const startFaultyStore = async (tableName?: string): Promise<FaultyStore> => {
-  const store = await startPlantsStore(tableName);
+  const store = await startItemStore(tableName);
   const faults = new Map<string | undefined, Fault>();
   const calls = new Map<string | undefined, number>();
   let isClosed = false;
@@ -123,7 +123,7 @@ export const clockAhead =
 
 /**
  * Answers with a DynamoDB error instead of performing the call. The error's message must appear neither in
- * createPlant's response nor in its log.
+ * a response nor in a log.
  */
 export const dynamoDbError =
   (status: number, type: string): Fault =>
@@ -168,7 +168,7 @@ export const sendNonHttp: Fault = ({ response }) => response.socket?.end('secret
 
 export const sendRetryAfter: Fault = ({ response }) => response.writeHead(503, { 'retry-after': '30' }).end('{}');
 
-/** Injects `fault` only into the first call for each plant, so that a second call for the same plant succeeds. */
+/** Injects `fault` only into the first call for each item, so that a second call for the same item succeeds. */
 export const onFirstCall =
   (fault: Fault): Fault =>
   (call) =>

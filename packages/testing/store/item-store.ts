@@ -15,14 +15,14 @@ import { closeServer, listen } from '../../emulator/servers.ts';
 import { type Item, tableKey } from '../data/example.ts';
 import { keepingIdle } from '../servers/servers.ts';
 
-export type PlantsStore = Awaited<ReturnType<typeof startPlantsStore>>;
+export type ItemStore = Awaited<ReturnType<typeof startItemStore>>;
 
 /** A region and credentials, because the SDK makes no call without them. The store checks neither. */
 export const anyCredentials = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
 
-/** The environment of a process that uses the table `plants` of the store at `endpoint`. */
+/** The environment of a process that uses the table `items` of the store at `endpoint`. */
 export const storeEnvironment = (endpoint: string) => ({
-  TABLE_NAME: 'plants',
+  TABLE_NAME: 'items',
   AWS_REGION: 'us-east-1',
   AWS_ACCESS_KEY_ID: 'test',
   AWS_SECRET_ACCESS_KEY: 'test',
@@ -33,18 +33,18 @@ export const storeEnvironment = (endpoint: string) => ({
  * Starts an empty DynamoDB emulator, and creates the table `tableName`, if given, and those tables of the stack besides
  * its first. Otherwise, other code must create the stack's tables. `read` and `size` use the first table.
  */
-export const startPlantsStore = async (tableName?: string) => {
+export const startItemStore = async (tableName?: string) => {
   const server = keepingIdle(dynalite({ createTableMs: 0 }));
   const endpoint = `http://127.0.0.1:${await listen(server, 0)}`;
   const client = new DynamoDBClient({ ...anyCredentials, endpoint });
   if (tableName !== undefined) {
     const [, ...others] = inject('stack').tables;
-    for (const table of [plantsTable(tableName), ...others]) await createTable(client, table);
+    for (const table of [firstTableNamed(tableName), ...others]) await createTable(client, table);
   }
   const firstTable = async (): Promise<string> => {
     const { TableNames = [] } = await client.send(new ListTablesCommand());
-    const { names } = await import('../../../infra/plant-store-stack.ts');
-    return TableNames.find((name) => name.replace(/[\dA-F]{8}$/, '') === names.table) ?? '';
+    const [first] = inject('stack').tables;
+    return TableNames.find((name) => name === first?.TableName) ?? '';
   };
   const all = async (): Promise<Item[]> =>
     (await client.send(new ScanCommand({ TableName: tableName ?? (await firstTable()) }))).Items ?? [];
@@ -64,8 +64,8 @@ export const startPlantsStore = async (tableName?: string) => {
   };
 };
 
-/** A table with the key of the plants table. */
-const plantsTable = (TableName: string): TableSpec => ({
+/** A table with the key of the stack's first table. */
+const firstTableNamed = (TableName: string): TableSpec => ({
   TableName,
   KeySchema: [{ AttributeName: tableKey.name, KeyType: 'HASH' }],
   AttributeDefinitions: [{ AttributeName: tableKey.name, AttributeType: tableKey.type }],

@@ -1,5 +1,5 @@
 /**
- * Defines tests for every response of createPlant, whatever its fields are. The caller chooses whether the tests invoke
+ * Defines tests for every response of the operation that adds an item, whatever its fields are. The caller chooses whether the tests invoke
  * the function directly or send HTTP requests.
  */
 import { gzipSync } from 'node:zlib';
@@ -25,15 +25,15 @@ import type { Fault, Faults } from '../store/faulty-store.ts';
 import * as faults from '../store/faulty-store.ts';
 
 /** A request to POST /plants: without `contentType`, it has no Content-Type. */
-export type PlantRequest = {
+export type ServiceRequest = {
   body: string | Buffer | undefined;
   contentType?: string | undefined;
   contentEncoding?: string | undefined;
 };
 
-export type PlantResponse = { status: number; headers: Record<string, unknown>; body: unknown };
+export type ServiceResponse = { status: number; headers: Record<string, unknown>; body: unknown };
 
-export type PlantService = {
+export type ServiceUnderTest = {
   /**
    * Sends the request to POST /plants, with a valid token if the service needs one, and checks that the response follows
    * the contract. With a real clock, sends it again after a 503, which a busy machine may cause.
@@ -42,7 +42,7 @@ export type PlantService = {
   /** Reads the item with this id from the store, not through the service. */
   read: (id: string) => Promise<Item | undefined>;
 };
-type Send = (request: PlantRequest) => Promise<PlantResponse>;
+type Send = (request: ServiceRequest) => Promise<ServiceResponse>;
 
 export type FaultyService = Faults & {
   /** Starts a new instance of the service, whose SDK client has its whole retry quota. */
@@ -65,8 +65,8 @@ const nested = (levels: number, number: string): string => {
 };
 
 /** Defines tests of createPlant's responses while the store works. */
-export const testResponses = (service: PlantService): void => {
-  const post = (body: PlantRequest['body']): Promise<PlantResponse> => service.send({ body, contentType });
+export const testResponses = (service: ServiceUnderTest): void => {
+  const post = (body: ServiceRequest['body']): Promise<ServiceResponse> => service.send({ body, contentType });
   const { read } = service;
 
   describe('createPlant stores a NewPlant as sent and returns it as a Plant', () => {
@@ -176,7 +176,7 @@ export const testResponses = (service: PlantService): void => {
       ['a body over 1 MiB', (body) => body.padEnd(1_048_577), 41301],
     ];
 
-    const refuses = async (request: (body: string) => PlantRequest, error: number): Promise<void> => {
+    const refuses = async (request: (body: string) => ServiceRequest, error: number): Promise<void> => {
       const id = newId();
       expect(await service.send(request(bodyOf(id)))).toMatchObject(refusal(error));
       expect(await read(id), 'item in the store').toBeUndefined();
@@ -257,7 +257,7 @@ export const lastingFaults: [what: string, fault: Fault, calls: [least: number, 
 const fields = withText('secret');
 
 /** Defines tests of createPlant's responses while the store fails. */
-export const testFaults = ({ faults: store, read }: PlantService & { faults: FaultyService }): void => {
+export const testFaults = ({ faults: store, read }: ServiceUnderTest & { faults: FaultyService }): void => {
   test.concurrent.each(lastingFaults)(
     'if the store %s, a 503 with Retry-After arrives before the time limit of a request, and the plant can be sent again',
     async (_, fault, [least, most]) => {

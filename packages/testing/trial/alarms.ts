@@ -26,7 +26,7 @@ type Alarm = Metric & {
   TreatMissingData: string;
 };
 
-/** @example 'AWS/Lambda Errors CreatePlant CreatePlant:live' */
+/** @example 'AWS/Lambda Errors CreateOrder CreateOrder:live' */
 const metricName = ({ Namespace, MetricName, Dimensions = [] }: Metric): string =>
   [Namespace, MetricName, ...Dimensions.map(({ Value }) => resolve(Value))].join(' ');
 

@@ -11,7 +11,6 @@ import { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { Contract } from 'openapi-contract/document';
 import { inject, vi } from 'vitest';
 import { parse } from 'yaml';
-import { operations } from '../../../functions/generated/contract.ts';
 import { checkOut, sharedWithMain, startIn } from '../../../tools/release/project-copy.ts';
 import { bundle, setBundle } from '../../cdk/bundling.ts';
 import { ServiceFunction } from '../../cdk/service-function.ts';
@@ -20,8 +19,10 @@ import { readTemplate, type Template } from '../../emulator/template/read-templa
 import { takenBy } from '../data/contract.ts';
 import { bodyOf, type Content, newId, someContents } from '../data/example.ts';
 import { temporaryFolder } from '../programs/local-service.ts';
-import { featureFlags } from '../stack/stacks.ts';
+import { featureFlags } from '../stack/settings.ts';
 import { operationNames, permissionsOf } from '../stack/template.ts';
+import { audience } from '../tokens.ts';
+import { createOperation, operations } from '../under-test.ts';
 import { startLimit } from './scale.ts';
 import { type Changes, type Handler, startTrialStack } from './trial-stack.ts';
 
@@ -69,7 +70,7 @@ const functionsOf = async (commit: string, folder: string, signal: AbortSignal):
   const assets = path.join(folder, 'cdk.out');
   // Settings that older commits accept, too: these do not know `none` as an address.
   const mail = { stage: 'prod', alarmEmail: 'alarms@example.com' };
-  const settings = { ...mail, issuer: 'https://issuer.example', audience: 'urn:plant-store' };
+  const settings = { ...mail, issuer: 'https://issuer.example', audience };
   const { ended, output } = startIn(project, [process.execPath, 'infra/app.ts'], signal, {
     CDK_OUTDIR: assets,
     CDK_CONTEXT_JSON: JSON.stringify({ ...featureFlags, ...settings }),
@@ -81,7 +82,7 @@ const functionsOf = async (commit: string, folder: string, signal: AbortSignal):
     return [];
   }
   if (code !== 0) throw new Error(`The stack of ${commit} cannot be synthesized:\n${output()}`);
-  const template = path.join(assets, 'PlantStore.template.json');
+  const template = path.join(assets, `${inject('stackName')}.template.json`);
   return existsSync(template)
     ? readTemplate(JSON.parse(await readFile(template, 'utf8')), assets, { leaveOut: true }).functions
     : [];
@@ -110,7 +111,7 @@ const findPrevious = async (folder: string, signal: AbortSignal): Promise<Previo
     const contents = await contentsAt(commit);
     if (contents.length === 0) {
       console.warn(
-        `createPlant took none of today's examples at ${commit}, so the roll-out starts from an older commit.`,
+        `${createOperation.id} took none of today's examples at ${commit}, so the roll-out starts from an older commit.`,
       );
       continue;
     }
@@ -123,7 +124,7 @@ const findPrevious = async (folder: string, signal: AbortSignal): Promise<Previo
         'a workflow fetch-depth: 0.',
     );
   }
-  const missing = 'No earlier commit has other functions that take an example of createPlant: nothing to replace.';
+  const missing = `No earlier commit has other functions that take an example of ${createOperation.id}: nothing to replace.`;
   console.warn(missing);
   return { previous: functions, contents: someContents, missing };
 };
@@ -148,7 +149,7 @@ type Resources = Record<string, Template['Resources'][string] & { DeletionPolicy
 
 /** The operation whose grants and code the tests change: the contract's first. */
 const [[id, name]] = operationNames as [(typeof operationNames)[number]];
-export const changedOperation = { id, name, entry: `${operations[id].file}.lambda.ts` };
+export const changedOperation = { id, name, entry: `${operations[id]?.file}.lambda.ts` };
 
 /** What the function of `changedOperation` may do to the stack's tables. */
 export const grantedActions = permissionsOf(name).flatMap((each) => /dynamodb:\w+/.exec(each) ?? []);

@@ -12,13 +12,14 @@ import { type AccessLogLine, gateway } from '../../emulator/gateway/server.ts';
 import { Functions, type Outcome } from '../../emulator/lambda/functions.ts';
 import type { FunctionSpec } from '../../emulator/served-stack.ts';
 import { closeServer, listen } from '../../emulator/servers.ts';
-import { jsonHeaders, postPlant, temporaryFolder } from '../programs/local-service.ts';
+import { jsonHeaders, postItem, temporaryFolder } from '../programs/local-service.ts';
 import { closedDuring, keepingIdle } from '../servers/servers.ts';
 import { startFaultyStore } from '../store/faulty-store.ts';
 import { storeEnvironment } from '../store/item-store.ts';
-import type { PlantResponse } from '../suite/responses.ts';
-import { audience, claims, makeKey, type SigningKey, sign } from '../tokens/access-tokens.ts';
+import type { ServiceResponse } from '../suite/responses.ts';
+import { audience, makeKey, type SigningKey, sign } from '../tokens.ts';
 import { untilAvailable } from '../waiting.ts';
+import { claims } from './forged-tokens.ts';
 import { seed } from './scale.ts';
 
 export type Handler = (event: never, context: object) => unknown;
@@ -92,7 +93,7 @@ export type TrialStack = Awaited<ReturnType<typeof startTrialStack>>;
 
 /** Starts a store and the stack for all tests of a file, and closes both after them. */
 export const startTrial = async (changes: Changes = {}) => {
-  const store = await startFaultyStore('plants');
+  const store = await startFaultyStore('items');
   afterAll(store.close);
   const stack = await startTrialStack(store.endpoint, changes);
   afterAll(stack.close);
@@ -101,7 +102,7 @@ export const startTrial = async (changes: Changes = {}) => {
 
 type Invocation = { functionName: string; outcome: Outcome };
 
-type Send = (body: string, headers?: Record<string, string>) => Promise<PlantResponse>;
+type Send = (body: string, headers?: Record<string, string>) => Promise<ServiceResponse>;
 
 /** Names a function of the stack: `authorizer`, or the route of the operation that the function handles. */
 export type FunctionName = 'authorizer' | `${string} /${string}`;
@@ -202,8 +203,8 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   }
   const url = `http://127.0.0.1:${await listen(keepingIdle(server), 0)}`;
   undo.push(() => closeServer(server));
-  /** Sends `body` to createPlant, with `token` unless `headers` has another. Checks the response by the contract. */
-  const sendOnce: Send = (body, headers = {}) => postPlant(url, body, { ...jsonHeaders(token), ...headers });
+  /** Sends `body` to the operation that adds an item, with `token` unless `headers` has another. Checks the response by the contract. */
+  const sendOnce: Send = (body, headers = {}) => postItem(url, body, { ...jsonHeaders(token), ...headers });
 
   return {
     url,

@@ -1,4 +1,4 @@
-import { lambdaContext, proxyEvent } from '@lambda-service/testing/events';
+import { event, lambdaContext } from '@lambda-service/testing/events';
 import { expect, test, vi } from 'vitest';
 import { httpOperation } from '../../../packages/runtime/http/http-operation.ts';
 
@@ -10,7 +10,7 @@ test('if an operation does not end, it responds with 503 after 2.3 s, and logs o
   const operation = httpOperation({}).handler(() => new Promise(() => {}));
   const answered = vi.fn();
   // The invocation has 5 s until Lambda's time-out.
-  void operation(proxyEvent(undefined), { ...lambdaContext, storeCalls: [] }).then(answered);
+  void operation(event({ routeKey: 'POST /items' }), { ...lambdaContext, storeCalls: [] }).then(answered);
   await vi.advanceTimersByTimeAsync(2_299);
   expect(answered).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(1);

@@ -1,7 +1,7 @@
 import { Agent, type OutgoingHttpHeaders } from 'node:http';
 import { type LookupFunction, Socket } from 'node:net';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import { newId, newPlant } from '@lambda-service/testing/data';
+import { newBody, newId } from '@lambda-service/testing/data';
 import * as faults from '@lambda-service/testing/store';
 import { anyCredentials, type Fault, startFaultyStore } from '@lambda-service/testing/store';
 import { startEventLoopClock } from '@lambda-service/testing/waiting';
@@ -12,7 +12,7 @@ import { addItem } from '../../../packages/runtime/dynamodb/add-item.ts';
 import { type OngoingRequest, StoreUnavailable, storeLimits } from '../../../packages/runtime/dynamodb/call-store.ts';
 
 startEventLoopClock();
-const store = await startFaultyStore('plants');
+const store = await startFaultyStore('items');
 afterAll(store.close);
 
 type StoreCalls = OngoingRequest['storeCalls'];
@@ -24,7 +24,7 @@ const adder = (config: DynamoDBClientConfig = {}) =>
 const addWith =
   (client: DynamoDBClient) =>
   (plant: NewPlant, signal = abortAfter(2_300), storeCalls: StoreCalls = []) =>
-    addItem({ name: 'plants', client }, key, toItem(plant), { signal, storeCalls });
+    addItem({ name: 'items', client }, key, toItem(plant), { signal, storeCalls });
 
 /** Replaces AbortSignal.timeout, which would ignore the fake clock. */
 const abortAfter = (milliseconds: number): AbortSignal => {
@@ -37,7 +37,7 @@ const abortAfter = (milliseconds: number): AbortSignal => {
 const plantWith = (fault: Fault) => {
   const id = newId();
   store.fail(id, fault);
-  return newPlant(id);
+  return newBody<NewPlant>(id);
 };
 
 /**
@@ -85,7 +85,7 @@ describe.concurrent('addItem', () => {
       return Promise.reject(fault);
     };
     const requestHandler = { handle, updateHttpClientConfig: () => {}, httpHandlerConfigs: () => ({}) };
-    const thrown = await adder({ requestHandler })(newPlant()).catch((error) => error);
+    const thrown = await adder({ requestHandler })(newBody<NewPlant>()).catch((error) => error);
     return { fault, attempts, thrown };
   };
 
@@ -131,7 +131,7 @@ describe.concurrent('addItem', () => {
       callback(faults.shift() ?? null, [{ address: '127.0.0.1', family: 4 }]);
     const requestHandler = { ...storeLimits.requestHandler, httpAgent: new Agent({ lookup }) };
     const addPlant = adder({ endpoint: store.endpoint.replace('127.0.0.1', 'store.example'), requestHandler });
-    expect(await addPlant(newPlant())).toBe('created');
+    expect(await addPlant(newBody<NewPlant>())).toBe('created');
   });
 
   test.each([200, 302, 400, 403, 500])(
@@ -147,7 +147,7 @@ describe.concurrent('addItem', () => {
 
   test('throws StoreUnavailable if the store does not speak TLS', async () => {
     const endpoint = store.endpoint.replace('http:', 'https:');
-    const error = await adder({ endpoint, maxAttempts: 1 })(newPlant()).catch((thrown) => thrown);
+    const error = await adder({ endpoint, maxAttempts: 1 })(newBody<NewPlant>()).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
     expect(error.cause.code).toMatch(/^ERR_SSL_|^EPROTO$/);
   });
@@ -157,7 +157,7 @@ describe.concurrent('addItem', () => {
     const callsFor = async (fault: Fault): Promise<number> => {
       const id = newId();
       store.fail(id, fault);
-      await addPlant(newPlant(id)).catch(() => undefined);
+      await addPlant(newBody<NewPlant>(id)).catch(() => undefined);
       return store.calls(id);
     };
     const calls: number[] = [];
@@ -184,7 +184,7 @@ describe.concurrent('addItem', () => {
       },
     });
     const addPlant = adder({ requestHandler: { ...storeLimits.requestHandler, httpAgent } });
-    const error = await addPlant(newPlant()).catch((thrown) => thrown);
+    const error = await addPlant(newBody<NewPlant>()).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(StoreUnavailable);
     // The cause is that connecting timed out, not that the deadline aborted the call (AbortError) or that a request
     // timed out.
@@ -230,7 +230,7 @@ describe.concurrent('addItem', () => {
         for (const [name, value = ''] of Object.entries(headers)) call.response.setHeader(name, value);
         return fault(call);
       });
-      const error = await adder()(newPlant(id)).catch((thrown) => thrown);
+      const error = await adder()(newBody<NewPlant>(id)).catch((thrown) => thrown);
       expect(error).toBeInstanceOf(StoreUnavailable);
       expect(error.message).toBe('The response is not from DynamoDB');
     }
@@ -266,7 +266,7 @@ describe.concurrent('addItem', () => {
 
   test("throws the SDK's error unchanged if the credentials are missing", async () => {
     const none = Object.assign(new Error('none'), { name: 'CredentialsProviderError' });
-    await expect(adder({ credentials: () => Promise.reject(none) })(newPlant())).rejects.toBe(none);
+    await expect(adder({ credentials: () => Promise.reject(none) })(newBody<NewPlant>())).rejects.toBe(none);
   });
 
   test.each(['ResourceNotFoundException', 'AccessDeniedException', 'ValidationException', 'ExpiredTokenException'])(
@@ -289,7 +289,7 @@ describe.concurrent('addItem', () => {
       const outcomeOf = async (fault: Fault): Promise<[outcome: unknown, calls: number]> => {
         const id = newId();
         store.fail(id, fault);
-        const outcome = await addPlant(newPlant(id)).catch((error) => error.constructor);
+        const outcome = await addPlant(newBody<NewPlant>(id)).catch((error) => error.constructor);
         return [outcome, store.calls(id)];
       };
       expect(await outcomeOf(faults.clockAhead(minutes))).toEqual(['created', 2]);

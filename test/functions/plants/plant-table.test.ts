@@ -1,13 +1,14 @@
 import { type AttributeValue, DynamoDBClient, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { parseJson, toJson } from '@lambda-service/client';
-import { itemOf, newId, newPlant, responseTo, tableKey } from '@lambda-service/testing/data';
-import { anyCredentials, startPlantsStore } from '@lambda-service/testing/store';
+import { itemOf, newBody, newId, responseTo, tableKey } from '@lambda-service/testing/data';
+import { anyCredentials, startItemStore } from '@lambda-service/testing/store';
 import { afterAll, expect, test } from 'vitest';
+import type { NewPlant } from '../../../functions/generated/contract.ts';
 import { key, toItem, toPlant } from '../../../functions/plant-table.ts';
 import { addItem, addUnlessOther } from '../../../packages/runtime/dynamodb/add-item.ts';
 import { assertStorable, FieldNotStorable, NumberOutOfRange } from '../../../packages/runtime/dynamodb/storable.ts';
 
-const store = await startPlantsStore('plants');
+const store = await startItemStore('items');
 afterAll(store.close);
 const client = new DynamoDBClient({ ...anyCredentials, endpoint: store.endpoint });
 afterAll(() => client.destroy());
@@ -15,20 +16,20 @@ afterAll(() => client.destroy());
 test('adding a stored plant again keeps attributes in the table that are not fields of a plant', async () => {
   const id = newId();
   const Item = { ...itemOf(id), watered: { S: '2027-01-01' } };
-  await client.send(new PutItemCommand({ TableName: 'plants', Item }));
+  await client.send(new PutItemCommand({ TableName: 'items', Item }));
   const request = { signal: new AbortController().signal, storeCalls: [] };
-  expect(await addItem({ name: 'plants', client }, key, toItem(newPlant(id)), request)).toBe('repeated');
+  expect(await addItem({ name: 'items', client }, key, toItem(newBody<NewPlant>(id)), request)).toBe('repeated');
   expect(await store.read(id)).toEqual(Item);
 });
 
 test('a plant that has only a key is accepted again if it is sent again, and is not overwritten by a plant that has the same key and more', async () => {
   const id = newId();
-  const whole = toItem(newPlant(id));
+  const whole = toItem(newBody<NewPlant>(id));
   const fields = Object.entries(whole).map(([field, value]) => [field, field === tableKey.name ? value : undefined]);
   const bare: typeof whole = Object.fromEntries(fields);
   const onlyKey = Object.fromEntries(Object.entries(itemOf(id)).filter(([field]) => field === tableKey.name));
   const update = (item: typeof whole) =>
-    client.send(new UpdateItemCommand({ TableName: 'plants', ...addUnlessOther(key, item) }));
+    client.send(new UpdateItemCommand({ TableName: 'items', ...addUnlessOther(key, item) }));
   expect((await update(bare)).Attributes).toBeUndefined();
   expect((await update(bare)).Attributes).toEqual(onlyKey);
   await expect(update(whole)).rejects.toThrow('conditional');
@@ -38,7 +39,7 @@ test('a plant that has only a key is accepted again if it is sent again, and is 
 test('an item becomes the plant from which it was made', () => {
   const id = newId();
   // A response may have more fields, which the service adds.
-  expect(parseJson(toJson(toPlant(toItem(newPlant(id)))) ?? '')).toMatchObject(responseTo(id));
+  expect(parseJson(toJson(toPlant(toItem(newBody<NewPlant>(id)))) ?? '')).toMatchObject(responseTo(id));
 });
 
 test.each<[number: string, isAccepted: boolean]>([

@@ -1,7 +1,12 @@
 /** Delete this folder when the data is no longer plants: these tests are about an int64 `id` and about any text. */
 
 import { type Item, newId } from '@lambda-service/testing/data';
-import { type PlantRequest, type PlantResponse, type PlantService, refusal } from '@lambda-service/testing/suite';
+import {
+  refusal,
+  type ServiceRequest,
+  type ServiceResponse,
+  type ServiceUnderTest,
+} from '@lambda-service/testing/suite';
 import { describe, expect, test } from 'vitest';
 
 const contentType = 'application/json';
@@ -16,8 +21,8 @@ const item = (id: string, name: string, tag?: string): Item => ({
 });
 
 /** Defines tests of createPlant's responses that depend on the types and the names of a plant's fields. */
-export const testPlants = ({ send, read }: PlantService): void => {
-  const post = (body: PlantRequest['body']): Promise<PlantResponse> => send({ body, contentType });
+export const testPlants = ({ send, read }: ServiceUnderTest): void => {
+  const post = (body: ServiceRequest['body']): Promise<ServiceResponse> => send({ body, contentType });
 
   describe('createPlant stores a plant as sent', () => {
     test.each<[what: string, fields: string, name: string, tag?: string]>([

@@ -17,7 +17,7 @@ import {
   tableKey,
 } from '@lambda-service/testing/data';
 import { fileFolder, run, startLocalService } from '@lambda-service/testing/programs';
-import { startPlantsStore } from '@lambda-service/testing/store';
+import { startItemStore } from '@lambda-service/testing/store';
 import { until } from '@lambda-service/testing/waiting';
 import axe, { type AxeResults } from 'axe-core';
 import { build } from 'esbuild';
@@ -77,7 +77,7 @@ const servePage = async (): Promise<string> => {
 };
 
 const folder = await fileFolder();
-const store = await startPlantsStore();
+const store = await startItemStore();
 afterAll(store.close);
 /** The origin that `allowOrigins` names. */
 const shop = await servePage();

@@ -3,7 +3,7 @@ import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import tls from 'node:tls';
 import { parseJson, toJson } from '@lambda-service/client';
-import { bodyOf, newId, newPlant, optionsFor, responseTo as repeatedOf } from '@lambda-service/testing/data';
+import { bodyOf, newBody, newId, responseTo as repeatedOf } from '@lambda-service/testing/data';
 import { startAccount } from '@lambda-service/testing/fake-aws';
 import { testFolder } from '@lambda-service/testing/programs';
 import { answer, startScriptedService } from '@lambda-service/testing/servers';
@@ -13,6 +13,7 @@ import { operations } from '../../../functions/generated/contract.ts';
 import { explain, type Failed, untilRefused } from '../../cli/connection.ts';
 import { plant } from '../../cli/plant.ts';
 import { writeSession } from '../../start/session.ts';
+import { optionsFor } from './kit/options-for.ts';
 import { runHere } from './kit/run-here.ts';
 
 const start = (args: string[], environment: Record<string, string> = {}) =>
@@ -41,7 +42,7 @@ test('plant create sends the body to the local service, with a token from the lo
   writeSession(DATA_DIR, { url: baseUrl, tokenUrl: `${baseUrl}/token`, ...client, certificate });
   const { code, stdout, stderr } = await run(create, { DATA_DIR, ACCESS_TOKEN: 'x.y.z' });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(parseJson(stdout)).toEqual(parseJson(toJson({ ...newPlant(id), ...responseTo(id) }) ?? ''));
+  expect(parseJson(stdout)).toEqual(parseJson(toJson({ ...newBody<object>(id), ...responseTo(id) }) ?? ''));
   const fetched = {
     authorization: `Basic ${btoa('me:shh')}`,
     body: String(new URLSearchParams({ grant_type: 'client_credentials', scope: scopes.join(' ') })),

@@ -3,8 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pathToFileURL } from 'node:url';
-import { bodyOf, newId, otherContent } from '@lambda-service/testing/data';
-import { createPlantRoute } from '@lambda-service/testing/events';
+import { bodyOf, createRoute, newId, otherContent } from '@lambda-service/testing/data';
 import { type LocalService, listData, post, startLocalService, testFolder } from '@lambda-service/testing/programs';
 import { portMayBeTaken } from '@lambda-service/testing/servers';
 import { until } from '@lambda-service/testing/waiting';
@@ -40,7 +39,7 @@ test('npm start keeps plants and tokens after two Ctrl-C, and stops with its ter
   expect(await post(first.url, bodyOf(id), token), 'status').toBe(200);
   // The second Ctrl-C must end even a running request.
   const client = connect(Number(new URL(first.url).port), '127.0.0.1').on('error', () => {});
-  client.write(`${createPlantRoute} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: x\r\ncontent-length: 9\r\n\r\n`);
+  client.write(`${createRoute} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: x\r\ncontent-length: 9\r\n\r\n`);
   // When this second request is answered, the first one has arrived.
   await fetch(`${first.url}/openapi.json`);
   void first.stop('SIGINT');

@@ -9,13 +9,12 @@ import { parseJson } from '@lambda-service/client';
 import {
   bodyOf,
   type Content,
+  createRoute,
   newId,
-  optionsFor,
   otherContent,
   responseTo,
   tableKey,
 } from '@lambda-service/testing/data';
-import { createPlantRoute } from '@lambda-service/testing/events';
 import {
   fileFolder,
   jsonHeaders,
@@ -34,6 +33,7 @@ import { plant } from '../../cli/plant.ts';
 import { describeLocal } from '../../cli/traced-request.ts';
 import { exampleRequest, readContract } from '../../start/contract.ts';
 import { fetchToken, readSession, writeSession } from '../../start/session.ts';
+import { optionsFor } from '../cli/kit/options-for.ts';
 import { runHere } from '../cli/kit/run-here.ts';
 
 const home = await fileFolder();
@@ -65,7 +65,7 @@ test('the command that npm start prints stores a plant, and the output then has 
   const { body = '' } = exampleRequest(await readContract()) ?? {};
   const id = String((parseJson(body) as Content)[tableKey.name]);
   expect([status, parseJson(response)]).toMatchObject(['200', responseTo(id)]);
-  const line = new RegExp(`^\\d\\d:\\d\\d:\\d\\d ${createPlantRoute} 200 \\d+ ms \\S+$`, 'm');
+  const line = new RegExp(`^\\d\\d:\\d\\d:\\d\\d ${createRoute} 200 \\d+ ms \\S+$`, 'm');
   await until(() => line.test(service.output()));
 });
 

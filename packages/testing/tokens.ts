@@ -1,8 +1,8 @@
 import { CompactSign, type CryptoKey, exportJWK, generateKeyPair, type JWK } from 'jose';
 
 export const issuer = 'https://issuer.example';
-export const audience = 'urn:plant-store';
-export const scope = 'plants/create';
+export const audience = 'urn:api';
+export const scope = 'items/create';
 
 /** An issuer's key pair. `jwk` is the public key as the issuer's JWKS publishes it. */
 export type SigningKey = { alg: string; kid: string; privateKey: CryptoKey; jwk: JWK };

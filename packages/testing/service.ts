@@ -1,0 +1,25 @@
+/** What the platform's tests know of a service: the part of a test that they cannot read in the contract. */
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import type { Operation } from '@lambda-service/client';
+import type { ErrorRows } from '@lambda-service/runtime/http';
+import type { App, Stack } from 'aws-cdk-lib';
+
+type Fields = Record<string, AttributeValue | undefined>;
+
+export type Service = {
+  /** The operations by their ids, as functions/generated/contract.ts has them. */
+  operations: Readonly<Record<string, Operation & { file: string; scopes: readonly string[] }>>;
+  /** The id of the operation that adds an item to the first table of the stack. */
+  create: string;
+  /** The partition key of that table. */
+  key: string;
+  /** Returns the attributes that the operation stores for a body. */
+  toItem: (body: never) => Fields;
+  /** Loads the entry of the operation in `file`, such as create-order. The entry reads the environment when it loads. */
+  load: (file: string) => Promise<Entry>;
+  /** Loads the stack, and returns a function that adds it to an app, with the settings in the app's context. */
+  stack: () => Promise<(app: App) => Stack>;
+};
+
+/** The exports of an operation's entry. */
+export type Entry = { handler: unknown; errors: ErrorRows };

@@ -1,2 +1,0 @@
-export * from './access-tokens.ts';
-export * from './forged-tokens.ts';

@@ -1,0 +1,17 @@
+/** What the platform's tests must know of this service. */
+import { readSettings } from '@lambda-service/cdk';
+import type { Service } from '@lambda-service/testing/service';
+import { operations } from '../functions/generated/contract.ts';
+import { key, toItem } from '../functions/plant-table.ts';
+
+export const service: Service = {
+  operations,
+  create: 'createPlant',
+  key,
+  toItem,
+  load: (file) => import(`../functions/${file}.lambda.ts`),
+  stack: async () => {
+    const { PlantStoreStack } = await import('../infra/plant-store-stack.ts');
+    return (app) => new PlantStoreStack(app, readSettings(app.node));
+  },
+};
