@@ -19,7 +19,28 @@ export type Service = {
   load: (file: string) => Promise<Entry>;
   /** Loads the stack, and returns a function that adds it to an app, with the settings in the app's context. */
   stack: () => Promise<(app: App) => Stack>;
+  /** The parts of the suite that this service does not run, each with the reason, which the run prints. */
+  leaveOut?: { readonly [Name in PartName]?: string };
 };
+
+/** The parts of the suite that every service must pass. */
+export const partNames = [
+  'contract',
+  'responses',
+  'http',
+  'tokens',
+  'log',
+  'stack',
+  'permissions',
+  'store faults',
+  'model',
+  'kill',
+  'alarms',
+  'roll-out',
+  'smoke test',
+  'endurance',
+] as const;
+export type PartName = (typeof partNames)[number];
 
 /** The exports of an operation's entry. */
 export type Entry = { handler: unknown; errors: ErrorRows };

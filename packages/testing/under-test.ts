@@ -1,10 +1,14 @@
 /** The service under test: the file that the preset names exports it. */
 import { inject } from 'vitest';
-import type { Service } from './service.ts';
+import { partNames, type Service } from './service.ts';
 
 const { service }: { service: Service } = await import(inject('service'));
 
-export const { operations, key, toItem, load, stack: loadStack } = service;
+export const { operations, key, toItem, load, stack: loadStack, leaveOut: leftOut = {} } = service;
+
+const unknown = Object.keys(leftOut).filter((name) => !(partNames as readonly string[]).includes(name));
+if (unknown.length > 0)
+  throw new Error(`${inject('service')} leaves out ${unknown.join(', ')}, but the parts are ${partNames.join(', ')}.`);
 
 const create = operations[service.create];
 if (create === undefined)

@@ -1,0 +1,16 @@
+import { test } from 'vitest';
+import type { PartName } from '../service.ts';
+import { leftOut } from '../under-test.ts';
+
+/**
+ * Makes a part of the suite, which a service can leave out by its name: then the run prints the reason.
+ * @param define defines the part's tests
+ */
+export const part =
+  <Arguments extends unknown[]>(name: PartName, define: (...args: Arguments) => unknown) =>
+  async (...args: Arguments): Promise<void> => {
+    const reason = leftOut[name];
+    if (reason === undefined) return void (await define(...args));
+    console.warn(`The service leaves out the part "${name}" of the suite: ${reason}`);
+    test.skip(`${name}: ${reason}`);
+  };
