@@ -3,6 +3,7 @@ import { readSettings } from '@lambda-service/cdk';
 import type { Service } from '@lambda-service/testing/service';
 import { operations } from '../functions/generated/contract.ts';
 import { key, toItem } from '../functions/plant-table.ts';
+import { newChecks } from '../functions/smoke-checks.ts';
 
 export const service: Service = {
   operations,
@@ -10,6 +11,7 @@ export const service: Service = {
   key,
   toItem,
   load: (file) => import(`../functions/${file}.lambda.ts`),
+  newChecks,
   stack: async () => {
     const { PlantStoreStack } = await import('../infra/plant-store-stack.ts');
     return (app) => new PlantStoreStack(app, readSettings(app.node));

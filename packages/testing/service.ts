@@ -2,6 +2,7 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { Operation } from '@lambda-service/client';
 import type { ErrorRows } from '@lambda-service/runtime/http';
+import type { Check } from '@lambda-service/runtime/smoke-test';
 import type { App, Stack } from 'aws-cdk-lib';
 
 type Fields = Record<string, AttributeValue | undefined>;
@@ -17,6 +18,8 @@ export type Service = {
   toItem: (body: never) => Fields;
   /** Loads the entry of the operation in `file`, such as create-order. The entry reads the environment when it loads. */
   load: (file: string) => Promise<Entry>;
+  /** Returns the checks of the smoke test, by operation; the first adds an item. */
+  newChecks: () => Readonly<Record<string, Readonly<Record<string, Check>>>>;
   /** Loads the stack, and returns a function that adds it to an app, with the settings in the app's context. */
   stack: () => Promise<(app: App) => Stack>;
   /** The parts of the suite that this service does not run, each with the reason, which the run prints. */

@@ -4,7 +4,7 @@ import { partNames, type Service } from './service.ts';
 
 const { service }: { service: Service } = await import(inject('service'));
 
-export const { operations, key, toItem, load, stack: loadStack, leaveOut: leftOut = {} } = service;
+export const { operations, key, toItem, load, newChecks, stack: loadStack, leaveOut: leftOut = {} } = service;
 
 const unknown = Object.keys(leftOut).filter((name) => !(partNames as readonly string[]).includes(name));
 if (unknown.length > 0)

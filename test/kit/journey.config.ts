@@ -4,5 +4,5 @@ import { options } from '../../vitest.config.ts';
 
 export default defineConfig({
   // One worker, because to load the modules takes longer than to run the tests.
-  test: { ...options, include: ['**/service.e2e.ts', '**/*.journey.ts'], isolate: false, maxWorkers: 1 },
+  test: { ...options, include: ['**/suite/http.e2e.ts', '**/*.journey.ts'], isolate: false, maxWorkers: 1 },
 });

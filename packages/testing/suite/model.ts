@@ -1,4 +1,4 @@
-/** Defines a test that compares a stack with a simple model: a map from ids to plants. */
+/** Defines a test that compares a stack with a simple model: a map from ids to items. */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -11,6 +11,7 @@ import {
   longFields,
   longText,
   newId,
+  someContents,
   violations,
 } from '../data/example.ts';
 import {
@@ -25,7 +26,8 @@ import {
   truncateResponse,
 } from '../store/faulty-store.ts';
 import { progress, seed, trialSize } from '../trial/scale.ts';
-import type { TrialStack } from '../trial/trial-stack.ts';
+import { startTrial, type TrialStack } from '../trial/trial-stack.ts';
+import { part } from './part.ts';
 
 /** The contents are those that all versions of the stack's functions know. */
 type Modelled = { store: FaultyStore; stack: TrialStack; contents: Content[] };
@@ -36,10 +38,10 @@ let stack: TrialStack;
 type Model = Map<string, Item>;
 type Command = fc.AsyncCommand<Model, object>;
 
-/** The number of plant ids in one run of the model. Each generated command refers to an id by its index in `ids`. */
+/** The number of item ids in one run of the model. Each generated command refers to an id by its index in `ids`. */
 const places = 3;
 
-/** The plant ids in the current run. No other run has used these ids. */
+/** The item ids in the current run. No other run has used these ids. */
 let ids: string[];
 
 const faults: Record<string, Fault> = {
@@ -52,7 +54,7 @@ const faults: Record<string, Fault> = {
 };
 
 /**
- * Sends a request that creates a plant. @returns the id, the item that was sent, the model's item with this id
+ * Sends a request that creates an item. @returns the id, the item that was sent, the model's item with this id
  * (`known`), if any, the status of the response, and the status that the model expects
  */
 const create = async (model: Model, place: number, content: Content, send = stack.send) => {
@@ -85,8 +87,8 @@ class Create implements Command {
 }
 
 /**
- * Creates a plant while the store fails. The status is 503 if the fault lasts, and may be 503 even after a short fault,
- * if earlier requests have used up the SDK's retry quota. After a 503, the plant may or may not have been stored.
+ * Creates an item while the store fails. The status is 503 if the fault lasts, and may be 503 even after a short fault,
+ * if earlier requests have used up the SDK's retry quota. After a 503, the item may or may not have been stored.
  */
 class CreateWithFault extends Create {
   readonly fault: string;
@@ -124,8 +126,8 @@ class Race extends Create {
     const winner = racers.find(({ status }) => status === 200);
     if (winner !== undefined) model.set(winner.id, winner.sent);
     expect(model.has(ids[this.place] ?? ''), 'one of the two was acknowledged').toBe(true);
-    // Either of the two concurrent requests may have stored its plant. Each of them that sent the stored plant must
-    // have got a 200, and each that sent a different plant a 409.
+    // Either of the two concurrent requests may have stored its item. Each of them that sent the stored item must
+    // have got a 200, and each that sent a different item a 409.
     for (const { id, sent, status } of racers) {
       expect(status, 'status').toBe(isDeepStrictEqual(model.get(id), sent) ? 200 : 409);
     }
@@ -158,7 +160,7 @@ class CreateTooLarge extends Create {
   override async run(model: Model): Promise<void> {
     const id = ids[this.place] ?? '';
     const { status } = await stack.send(bodyOf(id, this.content));
-    // The store (dynalite) first checks whether the id is taken, and then the size, so a plant that is too large gets a
+    // The store (dynalite) first checks whether the id is taken, and then the size, so an item that is too large gets a
     // 409 if its id is taken.
     expect(status, 'status').toBe(model.has(id) ? 409 : 413);
     await expectStored(model);
@@ -204,7 +206,7 @@ const commandsWith = (examples: Content[]) => {
 const runs = trialSize(1_000, 5);
 
 /** Sends random requests to the stack, one sequence after the other. The store must not be used by others meanwhile. */
-export const testModel = ({ contents, ...parts }: Modelled): void => {
+export const compareWithModel = ({ contents, ...parts }: Modelled): void => {
   test(`the service responds as a simple model predicts in ${runs} random sequences of requests (seed ${seed})`, async () => {
     ({ store, stack } = parts);
     const tick = progress('sequences', runs);
@@ -218,3 +220,7 @@ export const testModel = ({ contents, ...parts }: Modelled): void => {
     );
   });
 };
+
+export const testModel = part('model', async () =>
+  compareWithModel({ ...(await startTrial()), contents: someContents }),
+);

@@ -1,4 +1,4 @@
-import { test } from 'vitest';
+import { describe, test } from 'vitest';
 import type { PartName } from '../service.ts';
 import { leftOut } from '../under-test.ts';
 
@@ -6,11 +6,9 @@ import { leftOut } from '../under-test.ts';
  * Makes a part of the suite, which a service can leave out by its name: then the run prints the reason.
  * @param define defines the part's tests
  */
-export const part =
-  <Arguments extends unknown[]>(name: PartName, define: (...args: Arguments) => unknown) =>
-  async (...args: Arguments): Promise<void> => {
-    const reason = leftOut[name];
-    if (reason === undefined) return void (await define(...args));
-    console.warn(`The service leaves out the part "${name}" of the suite: ${reason}`);
-    test.skip(`${name}: ${reason}`);
-  };
+export const part = (name: PartName, define: () => unknown) => (): void => {
+  const reason = leftOut[name];
+  if (reason === undefined) return void describe(name, async () => void (await define()));
+  console.warn(`The service leaves out the part "${name}" of the suite: ${reason}`);
+  test.skip(`${name}: ${reason}`);
+};

@@ -23,8 +23,9 @@ import {
 } from '../data/example.ts';
 import type { Fault, Faults } from '../store/faulty-store.ts';
 import * as faults from '../store/faulty-store.ts';
+import { createOperation } from '../under-test.ts';
 
-/** A request to POST /plants: without `contentType`, it has no Content-Type. */
+/** A request that adds an item: without `contentType`, it has no Content-Type. */
 export type ServiceRequest = {
   body: string | Buffer | undefined;
   contentType?: string | undefined;
@@ -35,7 +36,7 @@ export type ServiceResponse = { status: number; headers: Record<string, unknown>
 
 export type ServiceUnderTest = {
   /**
-   * Sends the request to POST /plants, with a valid token if the service needs one, and checks that the response follows
+   * Sends the request, with a valid token if the service needs one, and checks that the response follows
    * the contract. With a real clock, sends it again after a 503, which a busy machine may cause.
    */
   send: Send;
@@ -64,12 +65,12 @@ const nested = (levels: number, number: string): string => {
   return `"more":${'['.repeat(arrays)}${'{"a":'.repeat(objects)}${number}${'}'.repeat(objects)}${']'.repeat(arrays)}`;
 };
 
-/** Defines tests of createPlant's responses while the store works. */
+/** Defines tests of its responses while the store works. */
 export const testResponses = (service: ServiceUnderTest): void => {
   const post = (body: ServiceRequest['body']): Promise<ServiceResponse> => service.send({ body, contentType });
   const { read } = service;
 
-  describe('createPlant stores a NewPlant as sent and returns it as a Plant', () => {
+  describe(`${createOperation.id} stores a body as sent, and repeats it as the contract says`, () => {
     test.each(contents)('%j', async (fields) => {
       const id = newId();
       expect(await post(bodyOf(id, fields))).toMatchObject(ok(id, fields));
@@ -112,7 +113,7 @@ export const testResponses = (service: ServiceUnderTest): void => {
     });
   });
 
-  describe('plants with the same id', () => {
+  describe('items with the same id', () => {
     test('are acknowledged if they are equal; a different one is a conflict and changes nothing', async () => {
       const id = newId();
       expect(await post(bodyOf(id))).toMatchObject(ok(id));
@@ -145,9 +146,9 @@ export const testResponses = (service: ServiceUnderTest): void => {
     });
   });
 
-  describe('createPlant refuses a request and stores nothing', () => {
+  describe(`${createOperation.id} refuses a request and stores nothing`, () => {
     const { name: key } = tableKey;
-    /** Changes to a valid body, after which createPlant refuses it. */
+    /** Changes to a valid body, after which the operation refuses it. */
     const refused: [what: string, change: (body: string) => string | undefined, error: number][] = [
       ...longFields.map((field): (typeof refused)[number] => [
         `more than 400 KB in the field ${field}`,
@@ -169,8 +170,8 @@ export const testResponses = (service: ServiceUnderTest): void => {
       ['nesting of 100,000 levels', (body) => withFields(body, nested(100_000, '1')), 40001],
       ['the JSON value null', () => 'null', 40002],
       ['a JSON string', () => '"x"', 40002],
-      ['a plant in an array', (body) => `[${body}]`, 40002],
-      ['a plant without an id', () => invalidBody, 40002],
+      ['a body in an array', (body) => `[${body}]`, 40002],
+      ['a body without its key', () => invalidBody, 40002],
       ['an id that is null', (body) => withFields(body, `"${key}":null`), 40002],
       ['an id in an object', (body) => withFields(body, `"${key}":{"N":"7"}`), 40002],
       ['a body over 1 MiB', (body) => body.padEnd(1_048_577), 41301],
@@ -190,14 +191,14 @@ export const testResponses = (service: ServiceUnderTest): void => {
     );
 
     // The gateway passes application/json on as text, in which U+FFFD replaces each invalid byte.
-    // The gateway encodes application/vnd.plant+json in base64.
+    // The gateway encodes application/vnd.item+json in base64.
     const notUtf8: [what: string, bytes: string][] = [
       ['a byte that starts no sequence', 'ff'],
       ['a surrogate', 'ed a0 80'],
       ['an emoji cut to three bytes, as many as U+FFFD has', 'f0 9f 8c'],
       ['a cut emoji beside a whole U+FFFD and an invalid byte', 'f0 9f 98 20 ef bf bd ff'],
     ];
-    describe.each(['application/json', 'application/vnd.plant+json'])('for invalid UTF-8, sent as %s:', (type) => {
+    describe.each(['application/json', 'application/vnd.item+json'])('for invalid UTF-8, sent as %s:', (type) => {
       test.each(notUtf8)('%s', async (_, hex) => {
         const bytes = Buffer.from(hex.replaceAll(' ', ''), 'hex');
         const withBytes = (body: string) =>
@@ -235,8 +236,8 @@ export const testResponses = (service: ServiceUnderTest): void => {
 };
 
 /**
- * Faults of the store that last, so that createPlant responds with a 503; each with the least and the most calls that
- * createPlant makes to the store.
+ * Faults of the store that last, so that the operation responds with a 503; each with the least and the most calls that
+ * it makes to the store.
  */
 export const lastingFaults: [what: string, fault: Fault, calls: [least: number, most: number]][] = [
   ['answers 500', faults.dynamoDbError(500, 'InternalServerError'), [3, 3]],
@@ -256,10 +257,10 @@ export const lastingFaults: [what: string, fault: Fault, calls: [least: number, 
 /** No log line and no error response may contain this text. */
 const fields = withText('secret');
 
-/** Defines tests of createPlant's responses while the store fails. */
+/** Defines tests of its responses while the store fails. */
 export const testFaults = ({ faults: store, read }: ServiceUnderTest & { faults: FaultyService }): void => {
   test.concurrent.each(lastingFaults)(
-    'if the store %s, a 503 with Retry-After arrives before the time limit of a request, and the plant can be sent again',
+    'if the store %s, a 503 with Retry-After arrives before the time limit of a request, and the item can be sent again',
     async (_, fault, [least, most]) => {
       // A new instance has an SDK client with its whole retry quota.
       const { send } = await store.start();

@@ -1,0 +1,83 @@
+/** Kills the service of `npm start` (SIGKILL) under load, and expects every acknowledged item to be stored. */
+
+import { expect, onTestFinished, test } from 'vitest';
+import { fetchToken, readSession } from '../../../tools/start/session.ts';
+import { bodyOf, differentFrom, type Sample, someSamples } from '../data/index.ts';
+import { type LocalService, post, startLocalService, testFolder } from '../programs/index.ts';
+import { mapConcurrently, report, seed, trialSize } from '../trial/index.ts';
+import { isUnavailable, retryWhile } from '../waiting.ts';
+import { part } from './part.ts';
+
+export const testKill = part('kill', async () => {
+  const rounds = trialSize(10, 1);
+
+  /** The number of acknowledged items at which the service is killed, with up to `width` more requests in progress. */
+  const load = trialSize(400, 50);
+  const width = trialSize(8, 4);
+
+  type Running = { service: LocalService; token: string; milliseconds: number };
+
+  const start = async (folder: string): Promise<Running> => {
+    const started = performance.now();
+    const service = await startLocalService(folder);
+    onTestFinished(async () => void (await service.stop('SIGKILL')));
+    const milliseconds = performance.now() - started;
+    return { service, milliseconds, token: await fetchToken(readSession(folder)) };
+  };
+
+  /** Sends a request, and sends it again after a 503, as the contract advises. @returns the status */
+  const postWithRetries = (...request: Parameters<typeof post>): Promise<number> =>
+    retryWhile(() => post(...request), isUnavailable);
+
+  test(`npm start keeps every acknowledged item after ${rounds} SIGKILL(s) under load (seed ${seed})`, async () => {
+    const folder = await testFolder();
+    let running = await start(folder);
+    const first = running.milliseconds;
+    const starts: number[] = [];
+    const all = someSamples(rounds * 2 * load, seed);
+    let acknowledgedInAll = 0;
+
+    for (let round = 0; round < rounds; round += 1) {
+      const { service, token } = running;
+      const acknowledged: Sample[] = [];
+      const unanswered: Sample[] = [];
+      await mapConcurrently(all.slice(round * 2 * load, (round + 1) * 2 * load), width, async (sample) => {
+        try {
+          const status = await postWithRetries(service.url, bodyOf(sample.id, sample.content), token);
+          expect(status, 'status').toBe(200);
+          acknowledged.push(sample);
+        } catch (error) {
+          // fetch throws a TypeError if the service has been killed, so this item is not acknowledged.
+          if (!(error instanceof TypeError)) throw error;
+          unanswered.push(sample);
+        }
+        if (acknowledged.length === load) void service.stop('SIGKILL');
+      });
+      await service.ended;
+      await expect(fetchToken(readSession(folder))).rejects.toThrow('Start it: npm start');
+      expect(unanswered.length, 'requests without a response').toBeGreaterThan(0);
+
+      running = await start(folder);
+      starts.push(running.milliseconds);
+      const again = ({ id, content }: Sample): Promise<number> =>
+        postWithRetries(running.service.url, bodyOf(id, content), running.token);
+      // Under each acknowledged id, send a different item: a 409 proves that the id is taken. To send the acknowledged
+      // item would prove nothing, because it would get a 200 even if it had been lost.
+      const others = await mapConcurrently(acknowledged, width, (sample) =>
+        again({ ...sample, content: differentFrom(sample.content) }),
+      );
+      expect(others).toEqual(acknowledged.map(() => 409));
+      expect(await mapConcurrently(acknowledged, width, again)).toEqual(acknowledged.map(() => 200));
+      expect(await mapConcurrently(unanswered, width, again)).toEqual(unanswered.map(() => 200));
+      acknowledgedInAll += acknowledged.length;
+      report(`round ${round + 1}: ${acknowledged.length} acknowledged, all there; ${unanswered.length} sent again`);
+    }
+    const slowest = Math.max(...starts);
+    report(
+      `killed ${rounds} times: ${acknowledgedInAll} acknowledged, 0 missing; slowest start ${ratio(slowest, first)}`,
+    );
+  });
+
+  const ratio = (time: number, normal: number): string =>
+    `${(time / normal).toFixed(2)} of the first (${Math.round(normal)} ms)`;
+});

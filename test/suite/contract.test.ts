@@ -1,0 +1,3 @@
+import { testContract } from '@lambda-service/testing/suite';
+
+testContract();

@@ -1,0 +1,6 @@
+import { testAlarms, testDeployedPermissions, testRollOut, testSmokeTest } from '@lambda-service/testing/suite';
+
+testAlarms();
+testRollOut();
+testDeployedPermissions();
+testSmokeTest();

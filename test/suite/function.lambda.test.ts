@@ -1,0 +1,3 @@
+import { testFunction } from '@lambda-service/testing/suite';
+
+testFunction();

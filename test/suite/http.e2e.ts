@@ -1,0 +1,3 @@
+import { testHttp } from '@lambda-service/testing/suite';
+
+testHttp();

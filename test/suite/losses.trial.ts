@@ -1,0 +1,4 @@
+import { testKill, testModel } from '@lambda-service/testing/suite';
+
+testModel();
+testKill();

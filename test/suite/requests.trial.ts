@@ -1,0 +1,5 @@
+import { testIssuerKeys, testLog, testTokens } from '@lambda-service/testing/suite';
+
+testTokens();
+testIssuerKeys();
+testLog();
