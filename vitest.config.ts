@@ -1,58 +1,8 @@
-import path from 'node:path';
-import { defineConfig } from 'vitest/config';
+import { serviceTests, testOptions } from '@lambda-service/testing/preset';
+
+const service = 'test/service.ts';
 
 /** Options for all tests, including tests that run with another Vitest configuration. */
-export const options = {
-  setupFiles: 'packages/testing/setup.ts',
-  provide: { service: path.resolve('test/service.ts') },
-  // Only a test that hangs takes this long. The local service starts in 2 s, or in a minute on a very busy machine.
-  testTimeout: 300_000,
-  hookTimeout: 300_000,
-  teardownTimeout: 300_000,
-  // Run test files in threads, which start faster than processes.
-  pool: 'threads' as const,
-  // By default, Vitest leaves one core idle, which is half of a machine with two cores.
-  maxWorkers: '100%',
-  restoreMocks: true,
-  unstubEnvs: true,
-  unstubGlobals: true,
-  // .ci/run counts the tests in this report.
-  ...(process.env['VITEST_REPORT'] && {
-    reporters: ['default', 'json'],
-    outputFile: { json: process.env['VITEST_REPORT'] },
-  }),
-};
+export const options = testOptions(service);
 
-/**
- * Files that run alone in a worker, because their tests replace modules, measure memory, or keep environment variables
- * or a fake clock for the whole file.
- */
-const alone = '*.lambda|added-parts|endurance|store';
-
-const folders = ['test', 'client/test', 'tools/test', 'packages/*/test'];
-
-/**
- * The suffix of a file says which tests it contains: .test (unit), .fuzz (property), .fault, .trial or .e2e
- * (end-to-end). Only `npm run journey` runs .journey, but over-quota.e2e.ts runs the journey.
- */
-const include = {
-  // Vitest compares !(…) with the beginning of the name only. Without the dot, it would leave out a file store-x, too.
-  shared: folders.map((folder) => `${folder}/**/!(@(${alone}).*).{test,fuzz,trial,e2e}.ts`),
-  isolated: folders.flatMap((folder) => [
-    `${folder}/**/@(${alone}).{test,fuzz,trial,e2e}.ts`,
-    `${folder}/**/*.fault.ts`,
-  ]),
-};
-
-export default defineConfig({
-  test: {
-    ...options,
-    globalSetup: 'packages/testing/bundled-stack.ts',
-    projects: [
-      // Without isolation, a worker loads each module only once, not again for each test file. Loading the CDK and the
-      // SDK takes most of the running time of a test file.
-      { test: { name: 'shared', include: include.shared, isolate: false } },
-      { test: { name: 'isolated', include: include.isolated } },
-    ],
-  },
-});
+export default serviceTests(service, ['test', 'client/test', 'tools/test', 'packages/*/test']);

@@ -2,28 +2,23 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { CloudFormationStackArtifact } from 'aws-cdk-lib/cx-api';
 import type { TestProject } from 'vitest/node';
 import { prebuildBundles } from '../../tools/start/bundles.ts';
 import { generateIfChanged } from '../cdk/generated-code.ts';
 import type { ServedStack } from '../emulator/served-stack.ts';
 import { readTemplate } from '../emulator/template/read-template.ts';
+import type { Service } from './service.ts';
+import { kinds } from './stack/settings.ts';
 
-export default async ({ provide }: TestProject) => {
+export default async ({ provide, config }: TestProject) => {
   generateIfChanged();
   const temporary = await mkdtemp(path.join(os.tmpdir(), 'service-tests-'));
   const folder = path.join(temporary, 'stack');
   // Retry, because a service that is about to be killed may still write.
   const remove = () => rm(temporary, { recursive: true, maxRetries: 5 });
   try {
-    const stack = import('../../tools/start/stack.ts');
-    const [{ makeApp }, { featureFlags, kinds }] = await Promise.all([
-      stack,
-      import('./stack/settings.ts'),
-      prebuildBundles(),
-    ]);
-    const context = { ...featureFlags, ...kinds.prodWithIssuer };
-    const [{ template, stackName }] = makeApp(folder, context).synth().stacks as [CloudFormationStackArtifact];
+    const [{ addStack, synthesize }] = await Promise.all([load(String(config.provide.service)), prebuildBundles()]);
+    const { template, stackName } = synthesize(addStack, kinds.prodWithIssuer, folder);
     // The bundles are CommonJS. Without this file, a package.json in a parent folder could declare them ES modules.
     await writeFile(path.join(folder, 'package.json'), '{"type":"commonjs"}');
     provide('stack', readTemplate(template, folder, { leaveOut: true }));
@@ -35,6 +30,13 @@ export default async ({ provide }: TestProject) => {
     throw error;
   }
   return remove;
+};
+
+/** Loads the service and the CDK, which takes as long as to make the bundles. */
+const load = async (file: string) => {
+  const { service }: { service: Service } = await import(file);
+  const [addStack, { synthesize }] = await Promise.all([service.stack(), import('./stack/make-stack.ts')]);
+  return { addStack, synthesize };
 };
 
 declare module 'vitest' {

@@ -1,3 +1,3 @@
-import { testContract } from '@lambda-service/testing/suite';
+import { testContract } from '@lambda-service/testing/suite/contract';
 
 testContract();

@@ -1,3 +1,3 @@
-import { testFunction } from '@lambda-service/testing/suite';
+import { testFunction } from '@lambda-service/testing/suite/function';
 
 testFunction();

@@ -1,3 +1,3 @@
-import { testHttp } from '@lambda-service/testing/suite';
+import { testHttp } from '@lambda-service/testing/suite/http';
 
 testHttp();

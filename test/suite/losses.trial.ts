@@ -1,4 +1,5 @@
-import { testKill, testModel } from '@lambda-service/testing/suite';
+import { testKill } from '@lambda-service/testing/suite/kill';
+import { testModel } from '@lambda-service/testing/suite/model';
 
 testModel();
 testKill();

@@ -1,4 +1,6 @@
-import { testIssuerKeys, testLog, testTokens } from '@lambda-service/testing/suite';
+import { testIssuerKeys } from '@lambda-service/testing/suite/issuer-keys';
+import { testLog } from '@lambda-service/testing/suite/log';
+import { testTokens } from '@lambda-service/testing/suite/tokens';
 
 testTokens();
 testIssuerKeys();

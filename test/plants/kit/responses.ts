@@ -6,7 +6,7 @@ import {
   type ServiceRequest,
   type ServiceResponse,
   type ServiceUnderTest,
-} from '@lambda-service/testing/suite';
+} from '@lambda-service/testing/suite/responses';
 import { describe, expect, test } from 'vitest';
 
 const contentType = 'application/json';

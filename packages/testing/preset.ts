@@ -1,0 +1,61 @@
+/** Vitest's configuration for a service, its tests, and the suite that every service must pass. */
+import path from 'node:path';
+import { defineConfig } from 'vitest/config';
+
+/**
+ * Returns the options for all tests, including tests that run with another Vitest configuration.
+ * @param service the file that exports the service under test as `service`, relative to the project's folder
+ */
+export const testOptions = (service: string) => ({
+  setupFiles: path.join(import.meta.dirname, 'setup.ts'),
+  provide: { service: path.resolve(service) },
+  // Only a test that hangs takes this long. The local service starts in 2 s, or in a minute on a very busy machine.
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  teardownTimeout: 300_000,
+  // Run test files in threads, which start faster than processes.
+  pool: 'threads' as const,
+  // By default, Vitest leaves one core idle, which is half of a machine with two cores.
+  maxWorkers: '100%',
+  restoreMocks: true,
+  unstubEnvs: true,
+  unstubGlobals: true,
+  // .ci/run counts the tests in this report.
+  ...(process.env['VITEST_REPORT'] && {
+    reporters: ['default', 'json'],
+    outputFile: { json: process.env['VITEST_REPORT'] },
+  }),
+});
+
+/**
+ * Files that run alone in a worker, because their tests replace modules, measure memory, or keep environment variables
+ * or a fake clock for the whole file.
+ */
+const alone = '*.lambda|*.alone';
+
+/**
+ * The suffix of a file says which tests it contains: .test (unit), .fuzz (property), .fault, .trial or .e2e
+ * (end-to-end).
+ * @param folders the folders of the tests, as patterns
+ * @example export default serviceTests('test/service.ts', ['test']);
+ */
+export const serviceTests = (service: string, folders: string[]) => {
+  // Vitest compares !(…) with the beginning of the name only. Without the dot, it would leave out store-x.alone-y, too.
+  const shared = folders.map((folder) => `${folder}/**/!(@(${alone}).*).{test,fuzz,trial,e2e}.ts`);
+  const isolated = folders.flatMap((folder) => [
+    `${folder}/**/@(${alone}).{test,fuzz,trial,e2e}.ts`,
+    `${folder}/**/*.fault.ts`,
+  ]);
+  return defineConfig({
+    test: {
+      ...testOptions(service),
+      globalSetup: path.join(import.meta.dirname, 'bundled-stack.ts'),
+      projects: [
+        // Without isolation, a worker loads each module only once, not again for each test file. Loading the CDK and the
+        // SDK takes most of the running time of a test file.
+        { test: { name: 'shared', include: shared, isolate: false } },
+        { test: { name: 'isolated', include: isolated } },
+      ],
+    },
+  });
+};

@@ -1,0 +1,3 @@
+import { testEndurance } from '@lambda-service/testing/suite/endurance';
+
+testEndurance();

@@ -1,0 +1,3 @@
+import { testStoreFaults } from '@lambda-service/testing/suite/store-faults';
+
+testStoreFaults();

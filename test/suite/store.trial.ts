@@ -1,3 +1,0 @@
-import { testStoreFaults } from '@lambda-service/testing/suite';
-
-testStoreFaults();
