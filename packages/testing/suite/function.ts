@@ -6,6 +6,7 @@ import { lambdaContext } from '../events.ts';
 import { type Invoke, invoker, startInProcess } from '../in-process.ts';
 import { drip, loseResponse, onFirstCall } from '../store/index.ts';
 import { createOperation, load } from '../under-test.ts';
+import { testOperations } from './operations.ts';
 import { part } from './part.ts';
 import { testFaults, testResponses } from './responses.ts';
 
@@ -17,6 +18,7 @@ export const testFunction = part('responses', async () => {
 
   testResponses(service);
   testFaults(service);
+  testOperations(service);
 
   // Tests that stand beside those of `testFaults` wait at the same time, if they are concurrent, too.
   test.concurrent(`the log of ${createOperation.id} says how long the store took, even if it has not answered by the deadline`, async () => {

@@ -2,7 +2,7 @@
 import { connect, createServer } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
 import { listen } from '../../emulator/servers.ts';
-import { bodyOf, createOperation, createRoute } from '../data/index.ts';
+import { bodyOf, createOperation, createRoute, operations } from '../data/index.ts';
 import { authorizerEvent } from '../events.ts';
 import { sign } from '../tokens.ts';
 import {
@@ -116,6 +116,19 @@ export const testTokens = part('tokens', async () => {
     const headers = `host: x\r\n${lines}\r\nconnection: close\r\ncontent-type: application/json`;
     return `POST ${target} HTTP/1.1\r\n${headers}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
   };
+
+  test.each(operations)(
+    '$routeKey refuses a request without a token with 401, and one with a forged token or without its scope with 403',
+    async ({ method, path, security }) => {
+      const statusWith = async (headers: Record<string, string>) =>
+        (await fetch(stack.url + path.replaceAll(/\{.*?\}/g, '1'), { method, headers })).status;
+      const bearer = (token: string) => statusWith({ authorization: `Bearer ${token}` });
+      expect(await statusWith({})).toBe(401);
+      expect(await bearer(await sign(stranger, claims({ iss: issuer })))).toBe(403);
+      if (security.some((each) => Object.values(each).flat().length > 0))
+        expect(await bearer(await sign(keys.es, claims({ iss: issuer, scope: 'other' })))).toBe(403);
+    },
+  );
 
   /** 403 is the authorizer's; the gateway answers with 401 if there is no authorization header. */
   test.each<[what: string, status: number, bytes: (token: string) => string]>([
