@@ -22,7 +22,7 @@ const unaffected = [
 const leftOut = {
   /**
    * With another name and other data. The end-to-end tests take most time: create-plant.lambda.test.ts has the rows of
-   * service.e2e.ts, and the smoke test is the one trial whose data is written by hand.
+   * http.e2e.ts, and the smoke test is the one trial whose data is written by hand.
    */
   contract: [...unaffected, '**/*.e2e.ts', '**/!(smoke-test).trial.ts', 'test/infra/{promises,version-role}.test.ts'],
   /** With an operation and a queue, which change neither createPlant nor its data. */
