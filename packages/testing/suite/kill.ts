@@ -1,9 +1,12 @@
-/** Kills the service of `npm start` (SIGKILL) under load, and expects every acknowledged item to be stored. */
+/** Kills the service of `npm start` (SIGKILL) under load, or fills its disk: every acknowledged item must be stored. */
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { expect, onTestFinished, test } from 'vitest';
 import { fetchToken, readSession } from '../../../tools/start/session.ts';
 import { bodyOf, differentFrom, type Sample, someSamples } from '../data/index.ts';
-import { type LocalService, post, startLocalService, testFolder } from '../programs/index.ts';
+import { type LocalService, post, programs, startLocalService, testFolder } from '../programs/index.ts';
 import { mapConcurrently, report, seed, trialSize } from '../trial/index.ts';
 import { isUnavailable, retryWhile } from '../waiting.ts';
 import { part } from './part.ts';
@@ -17,9 +20,9 @@ export const testKill = part('kill', async () => {
 
   type Running = { service: LocalService; token: string; milliseconds: number };
 
-  const start = async (folder: string): Promise<Running> => {
+  const start = async (folder: string, environment = {}, command?: [string, ...string[]]): Promise<Running> => {
     const started = performance.now();
-    const service = await startLocalService(folder);
+    const service = await startLocalService(folder, environment, command);
     onTestFinished(async () => void (await service.stop('SIGKILL')));
     const milliseconds = performance.now() - started;
     return { service, milliseconds, token: await fetchToken(readSession(folder)) };
@@ -80,4 +83,26 @@ export const testKill = part('kill', async () => {
 
   const ratio = (time: number, normal: number): string =>
     `${(time / normal).toFixed(2)} of the first (${Math.round(normal)} ms)`;
+
+  test('npm start acknowledges nothing once its disk is full, exits with code 1, and keeps what it acknowledged', async () => {
+    const folder = await testFolder();
+    const DISK_FULL = path.join(await testFolder(), 'full');
+    const program = fileURLToPath(import.meta.resolve('../programs/full-disk.ts'));
+    const running = await start(folder, { DISK_FULL }, [process.execPath, '--import', program, programs.start]);
+    const all = someSamples(2 * width, seed);
+    const [acknowledged, late] = [all.slice(0, width), all.slice(width)];
+    const add = ({ service, token }: Running, { id, content }: Sample) => post(service.url, bodyOf(id, content), token);
+    for (const sample of acknowledged) expect(await retryWhile(() => add(running, sample), isUnavailable)).toBe(200);
+    await writeFile(DISK_FULL, '');
+    const ends = await Promise.allSettled(late.map((sample) => add(running, sample)));
+    expect(ends).not.toContainEqual({ status: 'fulfilled', value: 200 });
+    const stderr = expect.stringContaining('No space left on device');
+    expect(await running.service.ended).toMatchObject({ code: 1, stderr });
+
+    const again = await start(folder);
+    for (const sample of acknowledged) {
+      const other = { ...sample, content: differentFrom(sample.content) };
+      expect(await retryWhile(() => add(again, other), isUnavailable), 'status of a different item').toBe(409);
+    }
+  });
 });
