@@ -109,7 +109,7 @@ test("the code of this project has no name in the way of README's noun", async (
 });
 
 test('nothing outside this folder imports it, because a renamed project does not have it', () => {
-  // test/architecture.test.ts tests the imports in packages/, where the emulator has a folder of the same name.
+  // architecture.test.ts tests the imports in packages/, where the emulator has a folder of the same name.
   const search = ['grep', '-nE', "'(\\.\\./)+template/", '--', ':!template', ':!packages'];
   expect(spawnSync('git', search, { encoding: 'utf8' })).toMatchObject({ status: 1, stdout: '' });
 });

@@ -5,12 +5,12 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import project from '../package.json' with { type: 'json' };
-import lock from '../package-lock.json' with { type: 'json' };
+import project from '../../../package.json' with { type: 'json' };
+import lock from '../../../package-lock.json' with { type: 'json' };
 
 type Entry = { [field: string]: unknown };
 
-const root = path.resolve(import.meta.dirname, '..');
+const root = path.resolve(import.meta.dirname, '../../..');
 const readJson = (file: string) => JSON.parse(readFileSync(path.join(root, file), 'utf8'));
 const packages: Record<string, Entry> = lock.packages;
 

@@ -5,11 +5,11 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import devContainer from '../.devcontainer/devcontainer.json' with { type: 'json' };
-import packageJson from '../package.json' with { type: 'json' };
-import { readPort } from '../tools/start/settings.ts';
+import devContainer from '../../../.devcontainer/devcontainer.json' with { type: 'json' };
+import packageJson from '../../../package.json' with { type: 'json' };
+import { readPort } from '../../start/settings.ts';
 
-const root = path.resolve(import.meta.dirname, '..');
+const root = path.resolve(import.meta.dirname, '../../..');
 
 /** Lists all strings in a configuration. Also joins each command and its arguments into a string, and lists that. */
 const stringsIn = (value: unknown): string[] => {

@@ -8,7 +8,7 @@ import { startServer } from '@lambda-service/testing/servers';
 import { storeEnvironment } from '@lambda-service/testing/store';
 import { startTrial } from '@lambda-service/testing/trial';
 import { expect, test } from 'vitest';
-import packageJson from '../package.json' with { type: 'json' };
+import packageJson from '../../../package.json' with { type: 'json' };
 
 /** How often a body is refused at most. The journey sends a request eight times. */
 const mostRefusals = 4;

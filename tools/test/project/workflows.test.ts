@@ -5,13 +5,13 @@ import path from 'node:path';
 import { testFolder } from '@lambda-service/testing/programs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { allowable } from '../tools/release/diff/verdict.ts';
+import { allowable } from '../../release/diff/verdict.ts';
 
 type Step = { uses?: string; run?: string; with?: Record<string, unknown> };
 type Job = { uses?: string; steps?: Step[]; permissions?: Record<string, string>; 'timeout-minutes'?: number };
 type Workflow = { on: object; permissions?: object; jobs: Record<string, Job> };
 
-const github = path.resolve(import.meta.dirname, '../.github');
+const github = path.resolve(import.meta.dirname, '../../../.github');
 const files = readdirSync(path.join(github, 'workflows'));
 
 const read = (file: string): { text: string; workflow: Workflow } => {
