@@ -2,11 +2,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { generateIfChanged } from '@lambda-service/cdk/generated-code';
+import { readTemplate, type ServedStack } from 'http-api-emulator/testing';
 import type { TestProject } from 'vitest/node';
 import { prebuildBundles } from '../../tools/start/bundles.ts';
-import { generateIfChanged } from '../cdk/generated-code.ts';
-import type { ServedStack } from '../emulator/served-stack.ts';
-import { readTemplate } from '../emulator/template/read-template.ts';
 import type { Service } from './service.ts';
 import { kinds } from './stack/settings.ts';
 

@@ -1,9 +1,9 @@
 /** Stand-ins for AWS. They speak HTTP, so that the SDK and its users run as they do against AWS. */
 import { createServer } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
+import type { Outcome } from 'http-api-emulator';
+import { closeServer, listen } from 'http-api-emulator/servers';
 import { inject } from 'vitest';
-import type { Outcome } from '../emulator/lambda/functions.ts';
-import { closeServer, listen } from '../emulator/servers.ts';
 import { startServer } from './servers/servers.ts';
 
 type Stack = {

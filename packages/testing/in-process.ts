@@ -2,10 +2,10 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { parseJson } from '@lambda-service/client';
+import { errors } from '@lambda-service/runtime/http';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { eventBody } from 'http-api-emulator/testing';
 import { afterAll, beforeEach, expect, inject } from 'vitest';
-import { eventBody } from '../emulator/gateway/request.ts';
-import { errors } from '../runtime/http/errors.ts';
 import { expectInContract, operations } from './data/contract.ts';
 import { proxyEvent } from './data/index.ts';
 import { lambdaContext } from './events.ts';

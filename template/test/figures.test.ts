@@ -1,6 +1,10 @@
 /** Tests that figures in documents are those of the code. docs.test.ts tests the figures of docs/cost.md. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { bundle } from '@lambda-service/cdk/bundling';
+import { cooldown, freshFor, maxHeaderLength, minModulusLength, usableFor } from '@lambda-service/runtime/auth';
+import { maxBodyBytes } from '@lambda-service/runtime/http';
+import { responseTime } from '@lambda-service/runtime/time-budget';
 import {
   allowOrigins,
   kinds,
@@ -11,11 +15,6 @@ import {
   withoutHashes,
 } from '@lambda-service/testing/stack';
 import { expect, test } from 'vitest';
-import { bundle } from '../../packages/cdk/bundling.ts';
-import { maxHeaderLength } from '../../packages/runtime/auth/bearer-token.ts';
-import { cooldown, freshFor, minModulusLength, usableFor } from '../../packages/runtime/auth/issuer-keys.ts';
-import { maxBodyBytes } from '../../packages/runtime/http/json-body.ts';
-import { responseTime } from '../../packages/runtime/time-budget.ts';
 import bench from '../bench/results.json' with { type: 'json' };
 import { reasonToSkip } from '../contract.ts';
 

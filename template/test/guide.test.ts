@@ -2,8 +2,9 @@
  * Tests how `npm run guide` reads and applies a guide's code blocks. .ci/run applies the real guide to a copy of the
  * project.
  */
+
+import { readContract } from 'openapi-contract';
 import { describe, expect, test } from 'vitest';
-import { readContract } from '../../packages/contract/compatibility.ts';
 import { reasonToSkip } from '../contract.ts';
 import { applyBlock, type Block, isWithinTarget, priceOf, readBlocks, sentenceOf } from '../guide/blocks.ts';
 

@@ -1,5 +1,5 @@
+import { esbuildOptions } from '@lambda-service/cdk/bundling';
 import { buildSync } from 'esbuild';
-import { esbuildOptions } from '../../packages/cdk/bundling.ts';
 
 /**
  * Lists the source files and packages (as keys of package-lock.json) that contribute code to an entry's bundle.

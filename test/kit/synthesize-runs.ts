@@ -2,7 +2,7 @@
  * Runs CDK apps, each with its own CDK context, for app.e2e.ts. All share one process, because each process needs 2 s to
  * load CloudFormation's rules, against which CDK checks the template.
  */
-import { featureFlags } from '../../packages/testing/stack/settings.ts';
+import { featureFlags } from '@lambda-service/testing/stack/settings';
 
 const runs: { app: string; context: Record<string, string>; folder: string }[] = JSON.parse(process.env['RUNS'] ?? '');
 const umask = process.umask();

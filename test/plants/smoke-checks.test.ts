@@ -1,6 +1,6 @@
+import type { Check } from '@lambda-service/runtime/smoke-test';
 import { expect, test } from 'vitest';
 import { newChecks } from '../../functions/smoke-checks.ts';
-import type { Check } from '../../packages/runtime/smoke-test/run-checks.ts';
 
 const newIds = (): Set<bigint> =>
   new Set(Object.values<Check>(newChecks().createPlant).map(({ body }) => Object(body).id));

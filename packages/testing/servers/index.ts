@@ -1,4 +1,4 @@
+export { closeServer, listen } from 'http-api-emulator/servers';
 export { makeCertificate } from '../../../tools/start/issuer.ts';
-export { closeServer, listen } from '../../emulator/servers.ts';
 export * from './scripted-service.ts';
 export * from './servers.ts';

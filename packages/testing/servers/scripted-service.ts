@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { toJson } from '@lambda-service/client';
 import { onTestFinished } from 'vitest';
-import { toJson } from '../../client/json.ts';
 
 type Received = { authorization: string | undefined; body: string };
 

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
+import { closeServer, listen } from 'http-api-emulator/servers';
 import { onTestFinished } from 'vitest';
-import { closeServer, listen } from '../../emulator/servers.ts';
 
 /**
  * Makes a server keep idle connections open. Otherwise, if a busy machine blocks the event loop for five seconds, the

@@ -1,6 +1,6 @@
 /** A DynamoDB emulator behind a proxy, which can inject faults into the calls for chosen items. */
 import { createServer, type ServerResponse } from 'node:http';
-import { closeServer, listen } from '../../emulator/servers.ts';
+import { closeServer, listen } from 'http-api-emulator/servers';
 import { tableKey } from '../data/example.ts';
 import { closedDuring, keepingIdle } from '../servers/servers.ts';
 import { type ItemStore, startItemStore } from './item-store.ts';

@@ -1,6 +1,5 @@
 /** A store in this process, with a table that has the key of the service's table. */
-import dynalite from 'dynalite';
-import '../../emulator/dynamodb/dynalite-faults.ts';
+
 import {
   DynamoDBClient,
   GetItemCommand,
@@ -8,10 +7,11 @@ import {
   PutItemCommand,
   ScanCommand,
 } from '@aws-sdk/client-dynamodb';
+import dynalite from 'dynalite';
+import { closeServer, listen } from 'http-api-emulator/servers';
+import type { TableSpec } from 'http-api-emulator/testing';
+import { createTable } from 'http-api-emulator/testing/store';
 import { inject } from 'vitest';
-import { createTable } from '../../emulator/dynamodb/tables.ts';
-import type { TableSpec } from '../../emulator/served-stack.ts';
-import { closeServer, listen } from '../../emulator/servers.ts';
 import { type Item, tableKey } from '../data/example.ts';
 import { keepingIdle } from '../servers/servers.ts';
 

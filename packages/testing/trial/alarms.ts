@@ -3,7 +3,7 @@
  * stack uses. https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation.html
  */
 import { compileFunction } from 'node:vm';
-import type { LogLine } from '../../emulator/lambda/functions.ts';
+import type { LogLine } from 'http-api-emulator';
 import { propertiesOf, type Resource, resolve, type Template } from '../stack/template.ts';
 import type { TrialStack } from './trial-stack.ts';
 

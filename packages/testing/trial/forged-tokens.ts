@@ -1,8 +1,8 @@
 /** Tokens that the deployed authorizer must refuse, and unusual ones that it must accept. */
 import { constants, createHmac, createPrivateKey, createPublicKey, createSign, type KeyObject } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
+import type { Refusal } from '@lambda-service/runtime/auth';
 import type { JWK } from 'jose';
-import type { Refusal } from '../../runtime/auth/unverified-token.ts';
 import {
   assembleSigned,
   audience,

@@ -4,6 +4,7 @@
 import { spawnSync } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import { parseJson } from '@lambda-service/client';
+import { errors } from '@lambda-service/runtime/http';
 import {
   bodyOf,
   type Content,
@@ -21,12 +22,11 @@ import { startItemStore } from '@lambda-service/testing/store';
 import { until } from '@lambda-service/testing/waiting';
 import axe, { type AxeResults } from 'axe-core';
 import { build } from 'esbuild';
+import { closeServer, listen } from 'http-api-emulator/servers';
 import type { Contract } from 'openapi-contract/document';
 import { type Browser, chromium, type Locator, type Route } from 'playwright-core';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { operations as generated } from '../../../functions/generated/contract.ts';
-import { closeServer, listen } from '../../../packages/emulator/servers.ts';
-import { errors } from '../../../packages/runtime/http/errors.ts';
 import { readContract } from '../../start/contract.ts';
 import { render } from '../../start/reference/render.ts';
 import { fetchToken, readSession } from '../../start/session.ts';

@@ -2,12 +2,11 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { toJson } from '@lambda-service/client';
+import { createClient, toJson } from '@lambda-service/client';
 import { anyText } from '@lambda-service/testing/any-text';
 import { testFolder } from '@lambda-service/testing/programs';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { callOf } from '../../../packages/client/call.ts';
 import type { Failed } from '../../cli/connection.ts';
 import { type Create, ImportEnded, type ImportedLine, importLines, retryWhileSilent } from '../../cli/import-lines.ts';
 import { concurrencyFor, FailedLines } from '../../cli/import-plants.ts';
@@ -131,7 +130,7 @@ test.each([
 
 test('an import reports a line whose plant the client refuses to send, and goes on with the next line', async () => {
   const operation = { method: 'POST', path: '/', parameters: [], body: { id: 'int64' }, responses: [], errorCodes: [] };
-  const call = callOf(operation, 'http://127.0.0.1:9', 'a.b.c');
+  const { call } = createClient({ call: operation }, { baseUrl: 'http://127.0.0.1:9', token: 'a.b.c' });
   const create: Create = async (plant) => (idOf(plant) === 1n ? stored : call(plant));
   const { lines } = await importText('{"id":2.5}\n{"id":1}', create);
   const message = expect.stringMatching(/^id is the number 2\.5, which is not an integer/);

@@ -1,11 +1,11 @@
 /** Tests the options of commands with invented operations, because a contract may have any. */
 
-import { toJson } from '@lambda-service/client';
+import { createClient, type Operation, toJson } from '@lambda-service/client';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { type Operation, requestOf } from '../../../packages/client/request.ts';
 import { addOptions, commandName } from '../../cli/operation-options.ts';
 
+const baseUrl = 'http://service.example';
 const base = { method: 'PUT', path: '/things/{id}', responses: [], errorCodes: [] };
 const id = { name: 'id', in: 'path', type: 'int64', required: true } as const;
 const body = {
@@ -30,8 +30,8 @@ const body = {
 };
 const putThing = { ...base, parameters: [id], body, requires: ['id', 'name'] };
 
-/** Parses a command line. @returns the request that the client would send, or what Commander prints */
-const parse = (operation: Operation, ...args: string[]) => {
+/** Parses a command line. @returns the request that the client sends then, or what Commander prints */
+const parse = async (operation: Operation, ...args: string[]) => {
   let printed = '';
   const command = new Command('do').exitOverride().configureOutput({ writeErr: (text) => (printed += text) });
   const given = addOptions(command, operation);
@@ -40,10 +40,14 @@ const parse = (operation: Operation, ...args: string[]) => {
   } catch {
     return printed;
   }
-  const values = given();
-  const parameters = operation.parameters.length > 0 ? values.shift() : {};
-  const { url, body } = requestOf(operation, '', Object(parameters), values.shift());
-  return { url, body };
+  let sent: object | undefined;
+  const fetch = async (request: Request) => {
+    sent = { url: request.url.replace(baseUrl, ''), body: await request.text() };
+    return new Response('', { status: 404 });
+  };
+  const { send } = createClient({ send: operation }, { baseUrl, token: 'a.b.c', fetch });
+  await send(...(given() as [unknown]));
+  return sent;
 };
 
 test.each<[args: string[], sent: object]>([
@@ -65,9 +69,9 @@ test.each<[args: string[], sent: object]>([
   [['--field-url-2', 'x'], { 'field-url': 'x' }],
   [['--field-stack', 'x', '--urls', 'y'], { stack: 'x', urls: 'y' }],
   [['--__type', '{"a":[]}'], { __type: { a: [] } }],
-])('the options %j become the fields %o of the body', (args, sent) => {
+])('the options %j become the fields %o of the body', async (args, sent) => {
   const body = toJson({ id: -7n, name: 'null', ...sent });
-  expect(parse(putThing, '--id', '-7', '--name', 'null', ...args)).toEqual({ url: '/things/-7', body });
+  expect(await parse(putThing, '--id', '-7', '--name', 'null', ...args)).toEqual({ url: '/things/-7', body });
 });
 
 test.each<[args: string[], message: string]>([
@@ -82,22 +86,22 @@ test.each<[args: string[], message: string]>([
   [['--weight', '[1]'], "option '--weight <number>' argument '[1]' is invalid. It must be a number"],
   [['--isToxic', '1'], "option '--isToxic <boolean>' argument '1' is invalid. It must be true or false."],
   [['--items', '[1'], "option '--items <json>' argument '[1' is invalid. It must be JSON, such as"],
-])('the options %j are refused: %s', (args, message) => {
-  expect(parse(putThing, ...args)).toContain(`error: ${message}`);
+])('the options %j are refused: %s', async (args, message) => {
+  expect(await parse(putThing, ...args)).toContain(`error: ${message}`);
 });
 
-test('the option --body has a whole body whose fields the contract does not list', () => {
+test('the option --body has a whole body whose fields the contract does not list', async () => {
   const open = { ...base, path: '/things', parameters: [], body: {} };
-  expect(parse(open, '--body', '[{"id":9007199254740993}]')).toEqual({
+  expect(await parse(open, '--body', '[{"id":9007199254740993}]')).toEqual({
     url: '/things',
     body: '[{"id":9007199254740993}]',
   });
-  expect(parse(open)).toContain("required option '--body <json>' not specified");
+  expect(await parse(open)).toContain("required option '--body <json>' not specified");
 });
 
-test('an operation without a body has no argument but its parameters, and optional parameters may be left out', () => {
+test('an operation without a body has no argument but its parameters, and optional parameters may be left out', async () => {
   const list = { ...base, path: '/things', parameters: [{ name: 'tag', in: 'query', type: 'string[]' } as const] };
-  expect(parse(list, '--tag', '["a","b"]')).toEqual({ url: '/things?tag=a&tag=b', body: undefined });
+  expect(await parse(list, '--tag', '["a","b"]')).toEqual({ url: '/things?tag=a&tag=b', body: '' });
   expect(addOptions(new Command(), list)()).toEqual([{}]);
   expect(addOptions(new Command(), { ...list, parameters: [] })()).toEqual([]);
 });

@@ -17,8 +17,8 @@ import {
   storeEnvironment,
 } from '@lambda-service/testing/store';
 import { until } from '@lambda-service/testing/waiting';
+import { createTable } from 'http-api-emulator/testing/store';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { createTable } from '../../../packages/emulator/dynamodb/tables.ts';
 import { restore } from '../../cli/restore.ts';
 import { checkTables, restoreItems } from '../../cli/restore-items.ts';
 import { runHere } from './kit/run-here.ts';

@@ -2,10 +2,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { esbuildOptions } from '@lambda-service/cdk/bundling';
 import { testFolder } from '@lambda-service/testing/programs';
 import { buildSync } from 'esbuild';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
-import { esbuildOptions } from '../../../packages/cdk/bundling.ts';
 import { stackTrace, translateLog } from '../../cli/stack-trace.ts';
 import { hasPlaces, mapOf, prebuildBundles, takeStacks, toSources, withSources } from '../../start/bundles.ts';
 import { runHere } from './kit/run-here.ts';

@@ -2,9 +2,9 @@
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { esbuildOptions } from '@lambda-service/cdk/bundling';
 import { buildSync } from 'esbuild';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { esbuildOptions } from '../../../packages/cdk/bundling.ts';
 import { startIn } from '../../release/project-copy.ts';
 import type { Surroundings } from '../../release/prove/run.ts';
 import { steps } from '../../release/prove/steps.ts';

@@ -3,10 +3,10 @@ import { createServer } from 'node:net';
 import path from 'node:path';
 import { testFolder } from '@lambda-service/testing/programs';
 import { portMayBeTaken } from '@lambda-service/testing/servers';
+import { listen } from 'http-api-emulator/servers';
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { scopes } from '../../../functions/generated/contract.ts';
-import { listen } from '../../../packages/emulator/servers.ts';
 import { type LocalIssuer, startIssuer } from '../../start/issuer.ts';
 import { fetchToken } from '../../start/session.ts';
 

@@ -1,7 +1,8 @@
 /** Tests the words for why a request did not succeed. The other tests of its row are in request-log.test.ts. */
+
+import { errors } from '@lambda-service/runtime/http';
 import type { AccessLogLine } from 'http-api-emulator';
 import { expect, test } from 'vitest';
-import { errors } from '../../../packages/runtime/http/errors.ts';
 import { reasonFor } from '../../start/reasons.ts';
 
 const request = { time: '', method: 'POST', path: '/', milliseconds: 1, requestId: 'aBc=' };

@@ -5,8 +5,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { testFolder } from '@lambda-service/testing/programs';
+import { listen } from 'http-api-emulator/servers';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { listen } from '../../../packages/emulator/servers.ts';
 import { readSession, removeStaleSession, writeSession } from '../../start/session.ts';
 import { dataFolder, readOptions, readPort } from '../../start/settings.ts';
 

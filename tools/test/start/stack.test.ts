@@ -2,9 +2,9 @@
 
 import { combinations, kinds, templateOf } from '@lambda-service/testing/stack';
 import { build } from 'esbuild';
+import { readTemplate } from 'http-api-emulator/testing';
 import { describe, expect, inject, test } from 'vitest';
 import { operations } from '../../../functions/generated/contract.ts';
-import { readTemplate } from '../../../packages/emulator/template/read-template.ts';
 import { notServed } from '../../start/reasons.ts';
 
 const read = (context: Parameters<typeof templateOf>[0]) =>

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { tableKey } from '@lambda-service/testing/data';
-import { closeServer, listen } from '../../../../packages/emulator/servers.ts';
+import { closeServer, listen } from 'http-api-emulator/servers';
 import { changed } from '../../../release/prove/versions.ts';
 import { account, commit } from './rehearsal.ts';
 
