@@ -1,5 +1,5 @@
 import { App, type Stack } from 'aws-cdk-lib';
-import type { Template } from '../../emulator/template/read-template.ts';
+import type { Template } from 'http-api-emulator/testing';
 import { featureFlags } from './settings.ts';
 
 type AddStack = (app: App) => Stack;

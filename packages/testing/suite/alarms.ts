@@ -3,8 +3,8 @@
  * alarms. Each request is really sent, but only once. It is counted as if it were sent in every minute.
  */
 
+import type { LogLine } from 'http-api-emulator/testing';
 import { expect, inject, test } from 'vitest';
-import type { LogLine } from '../../emulator/lambda/functions.ts';
 import { bodyOf, createOperation, createRoute, proxyEvent } from '../data/index.ts';
 import { dynamoDbError } from '../store/index.ts';
 import {

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { type ErrorResponse, errors, responseOf } from '@lambda-service/runtime/http';
+import { responses as gatewayResponses } from 'http-api-emulator/testing';
+import { breaksOf, readContract, readReleases } from 'openapi-contract';
 import { describe, expect, inject, test, vi } from 'vitest';
 import { advice } from '../../../tools/release/diff/verdict.ts';
-import { breaksOf, readContract, readReleases } from '../../contract/compatibility.ts';
-import { responses as gatewayResponses } from '../../emulator/gateway/response.ts';
-import { responseOf } from '../../runtime/http/error-response.ts';
-import { type ErrorResponse, errors } from '../../runtime/http/errors.ts';
 import { compile, contract, examplesOf, isAllowed, type Operation, operations, tableKey } from '../data/index.ts';
 import { operations as generated, load } from '../under-test.ts';
 import { part } from './part.ts';

@@ -5,12 +5,10 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { bundle } from '@lambda-service/cdk/bundling';
+import { type FunctionSpec, Functions, type LogLine, readTemplate, type Template } from 'http-api-emulator/testing';
+import { openStore } from 'http-api-emulator/testing/store';
 import { afterAll, expect, inject, onTestFinished, test } from 'vitest';
-import { bundle } from '../../cdk/bundling.ts';
-import { openStore } from '../../emulator/dynamodb/store.ts';
-import { Functions, type LogLine } from '../../emulator/lambda/functions.ts';
-import type { FunctionSpec } from '../../emulator/served-stack.ts';
-import { readTemplate, type Template } from '../../emulator/template/read-template.ts';
 import { bodyOf, proxyEvent } from '../data/index.ts';
 import { startCodeDeploy } from '../fake-aws.ts';
 import { fileFolder } from '../programs/index.ts';

@@ -1,8 +1,8 @@
 /** Runs the bundle of the smoke test on the deployed bundles, and on broken versions of these bundles. */
 
+import type { Check } from '@lambda-service/runtime/smoke-test';
+import { Functions } from 'http-api-emulator/testing';
 import { afterAll, expect, inject, onTestFinished, test } from 'vitest';
-import { Functions } from '../../emulator/lambda/functions.ts';
-import type { Check } from '../../runtime/smoke-test/run-checks.ts';
 import { type Content, createOperation, itemOf, newId, tableKey } from '../data/index.ts';
 import { startCodeDeploy } from '../fake-aws.ts';
 import { temporaryFolder } from '../programs/index.ts';

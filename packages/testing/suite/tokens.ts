@@ -1,7 +1,7 @@
 /** Sends forged, damaged and unusual tokens to the deployed authorizer, and tokens in the wrong places to the gateway. */
 import { connect, createServer } from 'node:net';
+import { listen } from 'http-api-emulator/servers';
 import { afterAll, expect, test } from 'vitest';
-import { listen } from '../../emulator/servers.ts';
 import { bodyOf, createOperation, createRoute, operations } from '../data/index.ts';
 import { authorizerEvent } from '../events.ts';
 import { sign } from '../tokens.ts';

@@ -128,7 +128,7 @@ const rules: Rule[] = [
   {
     of: /^\.ci\/|^[^/]+$/,
     rule: 'what starts the tests imports neither the inside of a package nor what the tests stand on',
-    may: [/^(?!packages\/|@lambda-service\/testing(\/|$))/],
+    may: [/^(?!packages\/|@lambda-service\/testing(\/(?!preset$)|$))/],
   },
 ];
 
@@ -226,9 +226,9 @@ describe('the test folders', () => {
 
   test('have no file that replaces modules, environment variables or the clock for the whole file, unless the file runs alone in a worker', () => {
     const lasting =
-      /\bvi\.(?:mock|doMock|resetModules)\b|\bstart(?:InProcess|EventLoopClock)\b|\bprocess\.env(?:\[.+?\] =|,)/;
+      /testing\/suite\/(?:function|store-faults|endurance)'|\bvi\.(?:mock|doMock|resetModules)\b|\bstart(?:InProcess|EventLoopClock)\b|\bprocess\.env(?:\[.+?\] =|,)/;
     const shared = run.filter(({ projectName }) => projectName === 'shared').map(({ file }) => file);
     const wrong = shared.filter((file) => lasting.test(readFileSync(path.join(root, file), 'utf8')));
-    expect(wrong, 'Add the names of these files to `alone` in vitest.config.ts').toEqual([]);
+    expect(wrong, 'Name these files *.lambda.test.ts or *.alone.test.ts').toEqual([]);
   });
 });
