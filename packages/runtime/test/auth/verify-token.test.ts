@@ -2,9 +2,9 @@
 
 import { assemble, audience, claims, issuer, makeKey, scope, sign } from '@lambda-service/testing/tokens';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type IssuerKey, type IssuerKeys, usableKeys } from '../../../packages/runtime/auth/issuer-keys.ts';
-import type { Refusal } from '../../../packages/runtime/auth/unverified-token.ts';
-import { type TokenRules, verifyToken } from '../../../packages/runtime/auth/verify-token.ts';
+import { type IssuerKey, type IssuerKeys, usableKeys } from '../../auth/issuer-keys.ts';
+import type { Refusal } from '../../auth/unverified-token.ts';
+import { type TokenRules, verifyToken } from '../../auth/verify-token.ts';
 
 const usable = (...keys: object[]): IssuerKey[] =>
   usableKeys(new TextEncoder().encode(JSON.stringify({ keys })).buffer);

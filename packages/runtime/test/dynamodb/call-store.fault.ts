@@ -6,10 +6,10 @@ import * as faults from '@lambda-service/testing/store';
 import { anyCredentials, type Fault, startFaultyStore } from '@lambda-service/testing/store';
 import { startEventLoopClock } from '@lambda-service/testing/waiting';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { NewPlant } from '../../../functions/generated/contract.ts';
-import { key, toItem } from '../../../functions/plant-table.ts';
-import { addItem } from '../../../packages/runtime/dynamodb/add-item.ts';
-import { type OngoingRequest, StoreUnavailable, storeLimits } from '../../../packages/runtime/dynamodb/call-store.ts';
+import type { NewPlant } from '../../../../functions/generated/contract.ts';
+import { key, toItem } from '../../../../functions/plant-table.ts';
+import { addItem } from '../../dynamodb/add-item.ts';
+import { type OngoingRequest, StoreUnavailable, storeLimits } from '../../dynamodb/call-store.ts';
 
 startEventLoopClock();
 const store = await startFaultyStore('items');

@@ -1,6 +1,6 @@
 import { parseJson, toJson } from '@lambda-service/client';
 import { expect, test } from 'vitest';
-import { parseExactly, toExactJson } from '../../../packages/runtime/exact-json.ts';
+import { parseExactly, toExactJson } from '../exact-json.ts';
 
 test.each<[json: string, value: unknown]>([
   ['4', 4],

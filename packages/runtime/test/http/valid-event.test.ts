@@ -2,9 +2,9 @@ import { lambdaContext } from '@lambda-service/testing/events';
 import middy from '@middy/core';
 import type { Schema } from 'openapi-contract/document';
 import { describe, expect, test } from 'vitest';
-import { compiled, contractWith, jsonBody } from '../../../packages/contract/test/kit/compiled-contract.ts';
-import { CatalogueError, errors } from '../../../packages/runtime/http/errors.ts';
-import { type Validator, validEvent } from '../../../packages/runtime/http/valid-event.ts';
+import { compiled, contractWith, jsonBody } from '../../../contract/test/kit/compiled-contract.ts';
+import { CatalogueError, errors } from '../../http/errors.ts';
+import { type Validator, validEvent } from '../../http/valid-event.ts';
 
 type Change = { id?: string; query?: string; headers?: Record<string, string>; body?: unknown };
 

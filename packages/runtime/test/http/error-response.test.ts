@@ -2,9 +2,9 @@ import { expectInContract } from '@lambda-service/testing/data';
 import { lambdaContext } from '@lambda-service/testing/events';
 import middy from '@middy/core';
 import { expect, test, vi } from 'vitest';
-import { type ErrorTable, errorResponse, type HttpEvent } from '../../../packages/runtime/http/error-response.ts';
-import { CatalogueError, errors } from '../../../packages/runtime/http/errors.ts';
-import { type OperationContext, storeTime } from '../../../packages/runtime/http/store-time.ts';
+import { type ErrorTable, errorResponse, type HttpEvent } from '../../http/error-response.ts';
+import { CatalogueError, errors } from '../../http/errors.ts';
+import { type OperationContext, storeTime } from '../../http/store-time.ts';
 
 class Taken extends Error {
   override readonly name = 'Taken';

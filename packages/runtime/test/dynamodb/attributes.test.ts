@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { attribute, fieldValue, optional } from '../../../packages/runtime/dynamodb/attributes.ts';
+import { attribute, fieldValue, optional } from '../../dynamodb/attributes.ts';
 
 test.each<[value: NonNullable<unknown> | null, stored: object, back?: unknown]>([
   ['', { S: '' }],

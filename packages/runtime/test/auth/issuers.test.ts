@@ -2,8 +2,8 @@
 
 import { inSeconds, issuer, makeKey, sign } from '@lambda-service/testing/tokens';
 import { expect, test } from 'vitest';
-import { usableKeys } from '../../../packages/runtime/auth/issuer-keys.ts';
-import { verifyToken } from '../../../packages/runtime/auth/verify-token.ts';
+import { usableKeys } from '../../auth/issuer-keys.ts';
+import { verifyToken } from '../../auth/verify-token.ts';
 
 type Settings = { audience: string | null; clientIds?: string[]; scope: string; scopeClaim?: string };
 

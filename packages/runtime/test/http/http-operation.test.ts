@@ -1,6 +1,6 @@
 import { event, lambdaContext } from '@lambda-service/testing/events';
 import { expect, test, vi } from 'vitest';
-import { httpOperation } from '../../../packages/runtime/http/http-operation.ts';
+import { httpOperation } from '../../http/http-operation.ts';
 
 // create-plant.lambda.test.ts tests operations that end when their signal aborts.
 test('if an operation does not end, it responds with 503 after 2.3 s, and logs one line with the reason', async () => {

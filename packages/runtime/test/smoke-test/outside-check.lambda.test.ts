@@ -4,9 +4,9 @@ import tls from 'node:tls';
 import { startServer } from '@lambda-service/testing/servers';
 import { propertiesOf } from '@lambda-service/testing/stack';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { scopes } from '../../functions/generated/contract.ts';
-import { timeout } from '../../packages/runtime/smoke-test/outside-check.ts';
-import { makeCertificate } from '../../tools/start/issuer.ts';
+import { scopes } from '../../../../functions/generated/contract.ts';
+import { makeCertificate } from '../../../../tools/start/issuer.ts';
+import { timeout } from '../../smoke-test/outside-check.ts';
 
 const { key, certificate } = await makeCertificate();
 const trusted = [...tls.getCACertificates('default'), certificate];
@@ -21,7 +21,7 @@ beforeEach(() => {
 /** Loads the function anew, because it reads the environment then. */
 const load = () => {
   vi.resetModules();
-  return import('../../functions/outside-check.lambda.ts');
+  return import('../../../../functions/outside-check.lambda.ts');
 };
 const handler = async () => (await load()).handler();
 

@@ -1,10 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:net';
+import { listen } from '@lambda-service/testing/servers';
 import { SimpleFetcher } from 'aws-jwt-verify/https';
 import type { Jwks } from 'aws-jwt-verify/jwk';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { listen } from '../../../packages/emulator/servers.ts';
-import { type IssuerKeys, issuerKeys } from '../../../packages/runtime/auth/issuer-keys.ts';
+import { type IssuerKeys, issuerKeys } from '../../auth/issuer-keys.ts';
 
 /** A valid public key: the base point of the curve P-256. */
 const point = {

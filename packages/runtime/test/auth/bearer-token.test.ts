@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { bearerToken, maxHeaderLength } from '../../../packages/runtime/auth/bearer-token.ts';
-import type { Refusal } from '../../../packages/runtime/auth/unverified-token.ts';
+import { bearerToken, maxHeaderLength } from '../../auth/bearer-token.ts';
+import type { Refusal } from '../../auth/unverified-token.ts';
 
 const token = 'eyJh-_bGci.eyJz-_dWIi.c2ln-_bmF0';
 const longest = 'Bearer a.b.'.padEnd(maxHeaderLength, 'c');

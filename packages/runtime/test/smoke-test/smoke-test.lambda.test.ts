@@ -18,12 +18,12 @@ import {
   storeEnvironment,
 } from '@lambda-service/testing/store';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type NewPlant, type OperationId, operations } from '../../functions/generated/contract.ts';
-import { toItem } from '../../functions/plant-table.ts';
-import { newChecks } from '../../functions/smoke-checks.ts';
-import { handler } from '../../functions/smoke-test.lambda.ts';
-import { report } from '../../packages/runtime/smoke-test/deployment.ts';
-import type { Check } from '../../packages/runtime/smoke-test/run-checks.ts';
+import { type NewPlant, type OperationId, operations } from '../../../../functions/generated/contract.ts';
+import { toItem } from '../../../../functions/plant-table.ts';
+import { newChecks } from '../../../../functions/smoke-checks.ts';
+import { handler } from '../../../../functions/smoke-test.lambda.ts';
+import { report } from '../../smoke-test/deployment.ts';
+import type { Check } from '../../smoke-test/run-checks.ts';
 
 /** The milliseconds of all pauses, which the smoke test does not really make here. */
 const pauses = vi.hoisted((): number[] => []);
@@ -34,7 +34,7 @@ vi.mock('node:timers/promises', () => ({
   },
 }));
 
-vi.mock(import('../../functions/smoke-checks.ts'), async (actual) => {
+vi.mock(import('../../../../functions/smoke-checks.ts'), async (actual) => {
   const { newChecks } = await actual();
   return { newChecks: vi.fn(newChecks) };
 });

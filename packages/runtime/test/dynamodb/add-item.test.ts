@@ -3,10 +3,10 @@ import { parseJson, toJson } from '@lambda-service/client';
 import { itemOf, newBody, newId, responseTo, tableKey } from '@lambda-service/testing/data';
 import { anyCredentials, startItemStore } from '@lambda-service/testing/store';
 import { afterAll, expect, test } from 'vitest';
-import type { NewPlant } from '../../../functions/generated/contract.ts';
-import { key, toItem, toPlant } from '../../../functions/plant-table.ts';
-import { addItem, addUnlessOther } from '../../../packages/runtime/dynamodb/add-item.ts';
-import { assertStorable, FieldNotStorable, NumberOutOfRange } from '../../../packages/runtime/dynamodb/storable.ts';
+import type { NewPlant } from '../../../../functions/generated/contract.ts';
+import { key, toItem, toPlant } from '../../../../functions/plant-table.ts';
+import { addItem, addUnlessOther } from '../../dynamodb/add-item.ts';
+import { assertStorable, FieldNotStorable, NumberOutOfRange } from '../../dynamodb/storable.ts';
 
 const store = await startItemStore('items');
 afterAll(store.close);

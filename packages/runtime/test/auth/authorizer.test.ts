@@ -2,8 +2,8 @@ import { authorizerEvent } from '@lambda-service/testing/events';
 import { claims, makeKey, sign } from '@lambda-service/testing/tokens';
 import { SimpleFetcher } from 'aws-jwt-verify/https';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { startIssuer } from '../../tools/start/issuer.ts';
-import { fetchToken } from '../../tools/start/session.ts';
+import { startIssuer } from '../../../../tools/start/issuer.ts';
+import { fetchToken } from '../../../../tools/start/session.ts';
 
 const issuer = await startIssuer();
 afterAll(issuer.close);
@@ -36,7 +36,7 @@ const load = async (environment: Record<string, string | undefined> = {}) => {
     ...environment,
   };
   for (const [name, value] of Object.entries(all)) vi.stubEnv(name, value);
-  const { handler } = await import('../../functions/authorizer.lambda.ts');
+  const { handler } = await import('../../../../functions/authorizer.lambda.ts');
   return handler;
 };
 
@@ -107,10 +107,10 @@ describe('the authorizer', () => {
   describe('for a route', () => {
     beforeEach(() => {
       const scopes = { 'GET /open': [], 'PUT /two': ['a/read', 'a/write'] };
-      vi.doMock('../../functions/generated/contract.ts', () => ({ scopes }));
+      vi.doMock('../../../../functions/generated/contract.ts', () => ({ scopes }));
     });
     afterEach(() => {
-      vi.doUnmock('../../functions/generated/contract.ts');
+      vi.doUnmock('../../../../functions/generated/contract.ts');
     });
 
     test.each([
