@@ -10,53 +10,53 @@ type Settings = { audience: string | null; clientIds?: string[]; scope: string; 
 /** For each issuer, the settings of a deployment that trusts it, and the `typ` and claims of its access tokens. */
 const issuers: Record<string, { settings: Settings; typ?: string; claims: object }> = {
   Cognito: {
-    settings: { audience: null, clientIds: ['client'], scope: 'plants/create' },
-    claims: { sub: 'client', client_id: 'client', token_use: 'access', scope: 'plants/create', version: 2 },
+    settings: { audience: null, clientIds: ['client'], scope: 'items/create' },
+    claims: { sub: 'client', client_id: 'client', token_use: 'access', scope: 'items/create', version: 2 },
   },
   Okta: {
-    settings: { audience: 'api://default', scope: 'plants.create', scopeClaim: 'scp' },
-    claims: { ver: 1, aud: 'api://default', cid: 'client', scp: ['plants.read', 'plants.create'], sub: 'client' },
+    settings: { audience: 'api://default', scope: 'items.create', scopeClaim: 'scp' },
+    claims: { ver: 1, aud: 'api://default', cid: 'client', scp: ['items.read', 'items.create'], sub: 'client' },
   },
   'Entra ID, version 1': {
-    settings: { audience: 'api://plants', scope: 'Plants.Create', scopeClaim: 'scp,roles' },
+    settings: { audience: 'api://items', scope: 'Items.Create', scopeClaim: 'scp,roles' },
     typ: 'JWT',
-    claims: { aud: 'api://plants', appid: 'app', appidacr: '1', oid: 'o', sub: 's', ver: '1.0' },
+    claims: { aud: 'api://items', appid: 'app', appidacr: '1', oid: 'o', sub: 's', ver: '1.0' },
   },
   'Entra ID': {
-    settings: { audience: 'api-id', scope: 'Plants.Create', scopeClaim: 'scp,roles' },
+    settings: { audience: 'api-id', scope: 'Items.Create', scopeClaim: 'scp,roles' },
     typ: 'JWT',
     claims: { aud: 'api-id', azp: 'app', azpacr: '1', oid: 'o', sub: 's', ver: '2.0' },
   },
   Auth0: {
-    settings: { audience: 'https://plants.example', scope: 'create:plants' },
+    settings: { audience: 'https://items.example', scope: 'create:items' },
     typ: 'JWT',
-    claims: { sub: 'client@clients', aud: 'https://plants.example', azp: 'client', scope: 'create:plants' },
+    claims: { sub: 'client@clients', aud: 'https://items.example', azp: 'client', scope: 'create:items' },
   },
   Keycloak: {
-    settings: { audience: 'plant-store', scope: 'plants/create' },
+    settings: { audience: 'item-store', scope: 'items/create' },
     typ: 'JWT',
-    claims: { aud: ['plant-store', 'account'], typ: 'Bearer', scope: 'email profile plants/create' },
+    claims: { aud: ['item-store', 'account'], typ: 'Bearer', scope: 'email profile items/create' },
   },
   Duende: {
-    settings: { audience: 'plants', scope: 'plants.create' },
+    settings: { audience: 'items', scope: 'items.create' },
     typ: 'at+jwt',
-    claims: { aud: 'plants', client_id: 'client', scope: ['plants.read', 'plants.create'] },
+    claims: { aud: 'items', client_id: 'client', scope: ['items.read', 'items.create'] },
   },
   UAA: {
-    settings: { audience: 'plants', scope: 'plants.create' },
+    settings: { audience: 'items', scope: 'items.create' },
     typ: 'JWT',
     claims: {
-      aud: ['plants', 'client'],
+      aud: ['items', 'client'],
       sub: 'client',
       azp: 'client',
       cid: 'client',
       client_id: 'client',
-      scope: ['plants.create'],
+      scope: ['items.create'],
     },
   },
   'Spring Authorization Server': {
-    settings: { audience: 'client', scope: 'plants.create' },
-    claims: { aud: 'client', sub: 'client', scope: ['plants.create'] },
+    settings: { audience: 'client', scope: 'items.create' },
+    claims: { aud: 'client', sub: 'client', scope: ['items.create'] },
   },
 };
 
@@ -65,7 +65,7 @@ const held = usableKeys(new TextEncoder().encode(JSON.stringify({ keys: [key.jwk
 
 const idTokenOfOkta = { aud: 'client', cid: undefined, scp: undefined, nonce: 'n' };
 const idTokenOfEntra = { azp: undefined, azpacr: undefined, nonce: 'n' };
-const auth0User = { sub: 'auth0|1', aud: ['https://plants.example', 'https://example.eu.auth0.com/userinfo'] };
+const auth0User = { sub: 'auth0|1', aud: ['https://items.example', 'https://example.eu.auth0.com/userinfo'] };
 
 /** Each case changes the claims of an access token, and perhaps the settings. */
 test.each<[string, issuer: string, what: string, change: object, settings?: Partial<Settings>]>([
@@ -81,21 +81,21 @@ test.each<[string, issuer: string, what: string, change: object, settings?: Part
     'accepted',
     'Entra ID, version 1',
     'a token for an application',
-    { roles: ['Plants.Create'] },
+    { roles: ['Items.Create'] },
     { clientIds: ['app'] },
   ],
-  ['accepted', 'Entra ID', 'a token for a user', { scp: 'Plants.Read Plants.Create' }],
-  ['accepted', 'Entra ID', 'a token for an application', { roles: ['Plants.Create'] }],
-  ['audience', 'Entra ID', 'an ID token', { ...idTokenOfEntra, aud: 'app', roles: ['Plants.Create'] }],
+  ['accepted', 'Entra ID', 'a token for a user', { scp: 'Items.Read Items.Create' }],
+  ['accepted', 'Entra ID', 'a token for an application', { roles: ['Items.Create'] }],
+  ['audience', 'Entra ID', 'an ID token', { ...idTokenOfEntra, aud: 'app', roles: ['Items.Create'] }],
   ['scope', 'Entra ID', 'an ID token, if client and API are one app registration', idTokenOfEntra],
   // Such an ID token cannot be told from an access token. docs/issuers.md says how to exclude ID tokens.
-  ['accepted', 'Entra ID', 'the same, with the required role', { ...idTokenOfEntra, roles: ['Plants.Create'] }],
+  ['accepted', 'Entra ID', 'the same, with the required role', { ...idTokenOfEntra, roles: ['Items.Create'] }],
   ['accepted', 'Auth0', 'an access token', {}],
-  ['accepted', 'Auth0', 'permissions', { ...auth0User, permissions: ['create:plants'] }, { scopeClaim: 'permissions' }],
+  ['accepted', 'Auth0', 'permissions', { ...auth0User, permissions: ['create:items'] }, { scopeClaim: 'permissions' }],
   ['audience', 'Auth0', 'an ID token', { aud: 'client', scope: undefined, nonce: 'n' }],
   ['accepted', 'Keycloak', 'an access token', {}],
   ['audience', 'Keycloak', 'a token without an audience mapper', { aud: 'account' }],
-  ['accepted', 'Duende', 'an access token with all scopes in one string', { scope: 'plants.read plants.create' }],
+  ['accepted', 'Duende', 'an access token with all scopes in one string', { scope: 'items.read items.create' }],
   ['accepted', 'Duende', 'an access token with its default settings', {}],
   ['accepted', 'UAA', 'an access token', {}, { clientIds: ['client'] }],
   ['accepted', 'Spring Authorization Server', 'an access token', {}],

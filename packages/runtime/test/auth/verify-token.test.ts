@@ -1,4 +1,7 @@
-/** Tests what our code decides about a token. tokens.trial.ts sends forged tokens to the deployed authorizer. */
+/**
+ * Tests what our code decides about a token. issuers.test.ts has the tokens of well-known issuers; tokens.trial.ts sends
+ * forged tokens to the deployed authorizer.
+ */
 
 import { assemble, audience, claims, issuer, makeKey, scope, sign } from '@lambda-service/testing/tokens';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -38,10 +41,7 @@ type Change = Record<string, unknown>;
 
 test.each<[what: string, change: Change, header?: Change]>([
   ['the typ at+jwt', {}],
-  ['the typ JWT', {}, { typ: 'JWT' }],
   ['the typ application/at+jwt', {}, { typ: 'application/AT+JWT' }],
-  ['no typ, as from Cognito', { token_use: 'access' }, { typ: undefined }],
-  ['one audience in a list', { aud: ['urn:other', audience] }],
   ['an iat and nbf a minute ahead', { iat: now + 60, nbf: now + 60 }],
   ['no iat', { iat: undefined }],
   ['times with fractions', { iat: now - 0.5, nbf: now - 0.5, exp: now + 0.5 }],
@@ -89,14 +89,8 @@ describe('verifyToken refuses, before it looks up a key,', () => {
   });
 });
 
-describe('the audience', () => {
-  test.each(['urn:other', undefined, 'none'])('of a token must be the required one, and not %j', async (aud) => {
-    expect(await verify(await sign(es, claims({ aud })))).toEqual({ refused: 'audience' });
-  });
-
-  test('is not checked if none is required', async () => {
-    expect(await verify(await sign(es, claims({ aud: undefined })), { audience: null })).toEqual(accepted);
-  });
+test.each(['urn:other', undefined, 'none'])('verifyToken refuses a token for the audience %j', async (aud) => {
+  expect(await verify(await sign(es, claims({ aud })))).toEqual({ refused: 'audience' });
 });
 
 test("verifyToken refuses a token that expires while the issuer's keys are fetched", async () => {
@@ -109,7 +103,7 @@ test("verifyToken refuses a token that expires while the issuer's keys are fetch
   expect(await verifyToken(token, rules, { ...held, current })).toEqual({ refused: 'expired' });
 });
 
-describe('the client', () => {
+describe('a list of clients', () => {
   const [own, other] = ['client-1', 'client-2'];
   const noClient = { client_id: undefined };
 
@@ -117,8 +111,6 @@ describe('the client', () => {
     ['accepted', {}],
     ['accepted', { client_id: 'client-3' }],
     ['accepted', { ...noClient, azp: own }],
-    ['accepted', { ...noClient, cid: own }],
-    ['accepted', { ...noClient, appid: own }],
     ['accepted', { azp: own, cid: 'client-3' }],
     ['client', { client_id: other }],
     ['client', noClient],
@@ -130,7 +122,7 @@ describe('the client', () => {
     ['client', { client_id: '' }],
     ['client', { client_id: `${own},client-3` }],
     ['client', { client_id: own.toUpperCase() }],
-  ])('of a token must be on the list: %s with %j', async (verdict, change) => {
+  ])('has the verdict "%s" on a token with %j', async (verdict, change) => {
     for (const aud of [undefined, audience]) {
       const token = await sign(es, claims({ aud, ...change }));
       const expected = verdict === 'accepted' ? accepted : { refused: verdict };
@@ -138,27 +130,19 @@ describe('the client', () => {
       expect(await verify(token, required)).toEqual(expected);
     }
   });
-
-  test('is not checked if any may call the API', async () => {
-    for (const change of [{ client_id: other }, noClient])
-      expect(await verify(await sign(es, claims(change)))).toEqual(accepted);
-  });
 });
 
 describe('the required scope', () => {
-  const read = 'plants/read';
+  const read = 'items/read';
   const verifyClaims = async (claimed: object, scopeClaims: string[]) =>
     verify(await sign(es, claims({ scope: undefined, ...claimed })), { scopeClaims });
 
   test.each<[claimed: object, scopeClaims: string[]]>([
     [{ scope: `${read} ${scope}` }, ['scope']],
-    [{ scope: [read, scope] }, ['scope']],
-    [{ scp: [read, scope] }, ['scp']],
     [{ scope: null, scp: scope }, ['scp']],
     [{ scope: [read], scp: scope }, ['scp']],
     [{ scope: { read: true }, scp: scope }, ['scope', 'scp']],
     [{ scp: 7, roles: [scope] }, ['scp', 'roles']],
-    [{ roles: [scope] }, ['scp', 'roles']],
   ])('is found in %j if the settings name the claims %j', async (claimed, scopeClaims) => {
     expect(await verifyClaims(claimed, scopeClaims)).toEqual(accepted);
     expect(await verifyClaims(claimed, ['permissions'])).toEqual({ refused: 'scope' });
