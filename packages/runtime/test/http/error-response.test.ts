@@ -10,6 +10,8 @@ class Taken extends Error {
   override readonly name = 'Taken';
 }
 
+class TakenTwice extends Taken {}
+
 class Busy extends Error {}
 
 /** Returns the response of a function whose handler throws `thrown`, and what the function logs. */
@@ -30,18 +32,34 @@ const responseTo = async (thrown: unknown, event: unknown = {}, storeCalls: Oper
   return { status: statusCode, headers, error: JSON.parse(body).error, logged };
 };
 
-test.each([undefined, 'text', {}])('errorResponse responds with the error 50001 if %j is thrown', async (thrown) => {
-  expect(await responseTo(thrown)).toMatchObject({
-    status: 500,
-    error: 50001,
-    logged: [['error', { outcome: 'failed', error: 50001, cause: { name: typeof thrown } }]],
-  });
-});
+const refused = (reason: string) => ['info', { outcome: 'refused', reason }] as const;
+const failed = (name: string, level = 'error') =>
+  [level, { outcome: 'failed', cause: expect.objectContaining({ name }), bundle: 'hash' }] as const;
+const { tooLarge, notValid } = errors;
 
-test('errorResponse maps an error class and its subclasses to one error of the catalogue', async () => {
-  class TakenTwice extends Taken {}
-  expect(await responseTo(new TakenTwice())).toMatchObject({ status: 413, error: 41301 });
-  expect(await responseTo(new Error('Taken'))).toMatchObject({ status: 500, error: 50001 });
+test.each<[thrown: unknown, error: number, line: readonly [level: string, fields: object]]>([
+  [undefined, 50001, failed('undefined')],
+  ['text', 50001, failed('string')],
+  [{}, 50001, failed('object')],
+  [new Error('Taken'), 50001, failed('Error')],
+  [new Busy(), 50301, failed('Error', 'warn')],
+  [new Taken(), 41301, refused(tooLarge.message)],
+  [new TakenTwice(), 41301, refused(tooLarge.message)],
+  [new CatalogueError(notValid), 40002, refused(notValid.message)],
+  // The detail is for the client, and the reason for the log.
+  [new CatalogueError(notValid, 'secret'), 40002, refused(notValid.message)],
+  [new CatalogueError(notValid, 'secret', '*'), 40002, refused('*')],
+])('errorResponse turns %o into the error %i, and logs one line', async (thrown, error, [level, fields]) => {
+  vi.stubEnv('BUNDLE_SHA256', 'hash');
+  const response = { status: Math.floor(error / 100), error };
+  for (const event of [null, {}])
+    expect(await responseTo(thrown, event)).toEqual(
+      expect.objectContaining({ ...response, logged: [[level, { error, ...fields }]] }),
+    );
+  const requestContext = { requestId: 'JKJaXmPLvHcESHA=' };
+  const { logged } = await responseTo(thrown, { requestContext }, [{ startedAt: 1_000, endedAt: 1_007, attempts: 1 }]);
+  const ofRequest = { store: { milliseconds: 7, attempts: 1 }, gatewayRequestId: 'JKJaXmPLvHcESHA=' };
+  expect(logged).toEqual([[level, { error, ...fields, ...ofRequest }]]);
 });
 
 test('errorResponse logs at most three levels of causes, even if the causes lead back to the error itself', async () => {
@@ -51,51 +69,29 @@ test('errorResponse logs at most three levels of causes, even if the causes lead
   expect(JSON.stringify(logged).match(/"name"/g)?.length, 'errors in the log line').toBe(4);
 });
 
-test('errorResponse logs the hash of the bundle for a failure, but not for a refused request', async () => {
-  vi.stubEnv('BUNDLE_SHA256', 'hash');
-  expect((await responseTo(new Error('fault'))).logged).toMatchObject([['error', { bundle: 'hash' }]]);
-  expect((await responseTo(new CatalogueError(errors.notJson))).logged).toEqual([
-    ['info', { outcome: 'refused', error: errors.notJson.error, reason: errors.notJson.message }],
-  ]);
-});
+const firstCall = { startedAt: 1_000.3, endedAt: 1_007.1, attempts: 1 };
 
-test("errorResponse logs the gateway's request id if the event has one", async () => {
-  const requestContext = { requestId: 'JKJaXmPLvHcESHA=' };
-  const line = { gatewayRequestId: 'JKJaXmPLvHcESHA=' };
-  expect((await responseTo(new Taken(), { requestContext })).logged).toEqual([
-    ['info', { outcome: 'refused', error: 41301, reason: errors.tooLarge.message, ...line }],
-  ]);
-  expect((await responseTo(new Error(), { requestContext })).logged).toMatchObject([['error', line]]);
-  for (const event of [undefined, null, {}]) expect((await responseTo(new Taken(), event)).status).toBe(413);
-});
-
-test('errorResponse logs how long the store took, if the request called the store', async () => {
-  const call = { startedAt: 1_000, endedAt: 1_007, attempts: 1 };
-  const store = { milliseconds: 7, attempts: 1 };
-  expect((await responseTo(new Busy(), {}, [call])).logged).toMatchObject([['warn', { store }]]);
-  expect(JSON.stringify((await responseTo(new Taken())).logged)).not.toContain('store');
-});
-
-test('storeTime returns undefined if the store was not called', () => {
-  expect(storeTime()).toBeUndefined();
-  expect(storeTime([])).toBeUndefined();
-});
-
-test.each([
-  ['one after the other', 1_008, 1_011],
-  ['at the same time', 1_001, 1_002],
-])('for two calls %s, storeTime counts all attempts, and the time until both have ended', (_, startedAt, endedAt) => {
-  const calls = [
-    { startedAt: 1_000.3, endedAt: 1_007.1, attempts: 1 },
-    { startedAt, endedAt, attempts: 3 },
-  ];
-  expect(storeTime(calls)).toEqual({ milliseconds: Math.max(7, endedAt - 1_000), attempts: 4 });
-});
-
-test('if a call has not ended, storeTime measures until now, and leaves out the number of attempts', () => {
+test.each<[what: string, calls: OperationContext['storeCalls'] | undefined, time: ReturnType<typeof storeTime>]>([
+  ['is undefined without a list of calls', undefined, undefined],
+  ['is undefined if the store was not called', [], undefined],
+  [
+    'of two calls, one after the other, has all attempts, and lasts until both have ended',
+    [firstCall, { startedAt: 1_008, endedAt: 1_011, attempts: 3 }],
+    { milliseconds: 11, attempts: 4 },
+  ],
+  [
+    'of two calls at the same time lasts until both have ended',
+    [firstCall, { startedAt: 1_001, endedAt: 1_002, attempts: 3 }],
+    { milliseconds: 7, attempts: 4 },
+  ],
+  [
+    'of a call that has not ended lasts until now, without a number of attempts',
+    [firstCall, { startedAt: 1_500 }],
+    { milliseconds: 1_000, attempts: undefined },
+  ],
+])('storeTime %s', (_, calls, time) => {
   vi.spyOn(performance, 'now').mockReturnValue(2_000);
-  const calls = [{ startedAt: 1_000, endedAt: 1_007, attempts: 1 }, { startedAt: 1_500 }];
-  expect(storeTime(calls)).toEqual({ milliseconds: 1_000, attempts: undefined });
+  expect(storeTime(calls)).toEqual(time);
 });
 
 const id = 'A1'.repeat(26);
@@ -123,15 +119,6 @@ test('errorResponse logs the status, the number of attempts and the request id o
   const $metadata = { httpStatusCode: 400, attempts: 2, requestId: id };
   const { logged } = await responseTo(Object.assign(new Error('no'), { $metadata: { ...$metadata, cfId: 'x' } }));
   expect(logged).toEqual([['error', expect.objectContaining({ cause: expect.objectContaining({ $metadata }) })]]);
-});
-
-test('errorResponse logs the reason for the log, not the detail for the client', async () => {
-  const loggedOf = async (...[detail, reason]: string[]) =>
-    (await responseTo(new CatalogueError(errors.notValid, detail, reason))).logged;
-  expect(await loggedOf('secret is not allowed', '* is not allowed')).toMatchObject([
-    ['info', { reason: '* is not allowed' }],
-  ]);
-  expect(await loggedOf('secret is not allowed')).toMatchObject([['info', { reason: errors.notValid.message }]]);
 });
 
 const table = 'arn:aws:dynamodb:eu-west-1:123456789012:table/Store-Things1';

@@ -2,7 +2,7 @@ import { event, lambdaContext } from '@lambda-service/testing/events';
 import { expect, test, vi } from 'vitest';
 import { httpOperation } from '../../http/http-operation.ts';
 
-// create-plant.lambda.test.ts tests operations that end when their signal aborts.
+// The suite in packages/testing tests operations that end when their signal aborts.
 test('if an operation does not end, it responds with 503 after 2.3 s, and logs one line with the reason', async () => {
   // Replace the timers of `node:timers` too, because Middy imports its timers from there.
   vi.useFakeTimers({ fakeNodeBuiltins: true });
