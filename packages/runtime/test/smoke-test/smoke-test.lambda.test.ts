@@ -3,8 +3,8 @@
  * bundles.
  */
 import { createServer } from 'node:http';
-import { parseJson, toJson } from '@lambda-service/client';
-import { differentFrom, type Item, itemOf, newBody, newId, shortened, tableKey } from '@lambda-service/testing/data';
+import { toJson } from '@lambda-service/client';
+import { content, type Item, itemOf, newBody, newId, otherContent, tableKey } from '@lambda-service/testing/data';
 import { lambdaContext } from '@lambda-service/testing/events';
 import { startCodeDeploy } from '@lambda-service/testing/fake-aws';
 import { startServer } from '@lambda-service/testing/servers';
@@ -18,12 +18,9 @@ import {
   storeEnvironment,
 } from '@lambda-service/testing/store';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type NewPlant, type OperationId, operations } from '../../../../functions/generated/contract.ts';
-import { toItem } from '../../../../functions/plant-table.ts';
-import { newChecks } from '../../../../functions/smoke-checks.ts';
-import { handler } from '../../../../functions/smoke-test.lambda.ts';
 import { report } from '../../smoke-test/deployment.ts';
-import type { Check } from '../../smoke-test/run-checks.ts';
+import type { Check, Checks } from '../../smoke-test/run-checks.ts';
+import { smokeTest } from '../../smoke-test/smoke-test.ts';
 
 /** The milliseconds of all pauses, which the smoke test does not really make here. */
 const pauses = vi.hoisted((): number[] => []);
@@ -34,36 +31,87 @@ vi.mock('node:timers/promises', () => ({
   },
 }));
 
-vi.mock(import('../../../../functions/smoke-checks.ts'), async (actual) => {
-  const { newChecks } = await actual();
-  return { newChecks: vi.fn(newChecks) };
+type Answer = Awaited<ReturnType<Parameters<typeof startCodeDeploy>[0]>>;
+type Event = { headers: Record<string, string>; body?: string; pathParameters?: object; requestContext: object };
+
+type Operations = Record<'addItem' | 'readItem', { response: object; errorCode: number }>;
+
+const operations = { addItem: { method: 'POST', path: '/items' }, readItem: { method: 'GET', path: '/items/{id}' } };
+
+/** No log may have a word of a body. A double would round the serial number. */
+const secret = { note: 'secret', serial: 2n ** 62n + 1n };
+const success = { status: 200, response: secret };
+
+const adding = (key: string, fields = content) => ({
+  body: { ...newBody(key, fields), ...secret },
+  creates: { ...itemOf(key, fields), 'left out': undefined },
 });
 
-type Answer = Awaited<ReturnType<Parameters<typeof startCodeDeploy>[0]>>;
-type Event = {
-  routeKey: string;
-  headers: Record<string, string>;
-  pathParameters?: Record<string, string>;
-  body?: string;
-  requestContext: object;
+/** Returns checks, the first of which adds an item with this key. */
+const newChecks = (key: string): Checks<Operations> => {
+  const item = { ...adding(key), ...success };
+  return {
+    addItem: {
+      'an item': item,
+      'a different item with its key': { ...adding(key, otherContent), error: 40901 },
+      'another item': { ...adding(newId(), otherContent), ...success },
+      'an item without a key': { body: secret, error: 40002 },
+      'the item again': item,
+    },
+    readItem: { 'an item': { pathParameters: { id: key }, ...success } },
+  };
 };
 
-const checks = newChecks();
-const [firstCheck] = Object.values<Check>(checks.createPlant) as [Check];
+/** All checks, in the order in which they must run, with the names of the functions that they check. */
+const all = [
+  ...Object.entries(newChecks(newId())).flatMap(([name, named]) =>
+    Object.keys(named).map((check) => ({ name, check })),
+  ),
+  { name: 'authorizer', check: 'a forged token' },
+].map((each, index) => ({ ...each, index }));
+
+/** The function that is called by each call in turn: first each operation once, then a function for each check. */
+const calls = [...Object.keys(operations), ...all.map(({ name }) => name)];
+
+/** The checks of a test, and the key of the item that the first one adds. */
+let checks: Checks<Operations>;
+let id: string;
+const handler = smokeTest<Operations>({ operations, key: tableKey.name, newChecks: () => checks });
+
 const issuer = 'https://issuer.example';
-const names = [...(Object.keys(operations) as OperationId[]), 'authorizer'] as const;
 const arnOf = (name: string) => `arn:aws:lambda:us-east-1:123456789012:function:${name}:7`;
 const result = (value: unknown, log: object[] = []): Answer => ({ result: JSON.stringify(value), log: log as never });
+const succeed = (outcome?: string) => {
+  const message = { outcome, gatewayRequestId: 'smoke-test-d-1' };
+  return result({ statusCode: 200, body: toJson(secret) }, outcome === undefined ? [] : [{ message }]);
+};
+const fail = (error: number) =>
+  result({ statusCode: Math.floor(error / 100), body: JSON.stringify({ error, message: 'secret' }) });
+const fault = fail(50001);
 
-const fault = result({ statusCode: 500, body: '{"error":50001,"message":"secret"}' });
+/** Returns the check whose request the event is. Only one check has no body. */
+const checkOf = ({ body }: Event): Check =>
+  Object.values(checks)
+    .flatMap((named) => Object.values(named))
+    .find((check) => toJson(check.body) === body) as Check;
 
-/**
- * How each function answers. By default, the function of an operation gives the answers that the smoke test expects.
- */
+const write = (item: Check['creates']) => store.write(JSON.parse(JSON.stringify(item)));
+
+/** Answers as the check expects. Adds its item to the table, unless the table has one with that key. */
+const asExpected = async (event: Event): Promise<Answer> => {
+  const { creates, ...check } = checkOf(event);
+  if ('error' in check) return fail(check.error);
+  const [key]: string[] = Object.values(Object(creates?.[tableKey.name]));
+  if (key === undefined || (await store.read(key)) !== undefined) return succeed('repeated');
+  await write(creates);
+  return succeed('created');
+};
+
+/** How each function answers. */
 let answers: Record<string, (event: Event) => Answer | Promise<Answer>>;
 let asked: { name: string; event: Event }[];
 const codeDeploy = await startCodeDeploy(async (arn, event) => {
-  const name = names.find((each) => arnOf(each) === arn) ?? arn;
+  const name = arn.split(':').at(-2) ?? '';
   asked.push({ name, event: event as Event });
   return answers[name]?.(event as Event) ?? { refused: 'ResourceNotFoundException' };
 });
@@ -73,96 +121,40 @@ afterAll(store.close);
 
 const logged: { level: string; line: unknown }[] = [];
 beforeEach(() => {
-  const versions = Object.fromEntries(names.map((name) => [name, arnOf(name)]));
-  const all = {
-    ...storeEnvironment(store.endpoint),
-    ...codeDeploy.environment,
-    ISSUER: issuer,
-    VERSIONS: JSON.stringify(versions),
-  };
+  const versions = Object.fromEntries(calls.map((name) => [name, arnOf(name)]));
+  const environment = { ...storeEnvironment(store.endpoint), ...codeDeploy.environment };
+  const all = { ...environment, ISSUER: issuer, VERSIONS: JSON.stringify(versions) };
   for (const [name, value] of Object.entries(all)) vi.stubEnv(name, value);
   for (const level of ['info', 'warn', 'error'] as const) {
     vi.spyOn(console, level).mockImplementation((line) => logged.push({ level, line }));
   }
+  id = newId();
+  checks = newChecks(id);
   asked = [];
   pauses.length = 0;
   logged.length = 0;
   codeDeploy.reports.length = 0;
   answers = {
-    ...Object.fromEntries(Object.entries(checks).map(([name, named]) => [name, asExpected(named)])),
+    addItem: asExpected,
+    readItem: asExpected,
     authorizer: () => result({ isAuthorized: false }, [{ message: { outcome: 'refused', reason: 'unknown key' } }]),
   };
 });
 afterEach(() => {
   store.fail(undefined);
   expect(JSON.stringify(logged)).not.toMatch(/secret|Bearer|eyJ/);
-  const ofChecks = JSON.stringify(logged.filter(({ line }) => Object(line).outcome !== 'not deleted'));
-  const id = String(asked[0] && keyOf(asked[0].event));
-  // A short id may stand in a log by chance.
-  if (id.length >= 6) expect(ofChecks).not.toContain(id);
 });
-
-/** Returns the key that an event has in its path or its body, as the kit parses a body. */
-const keyOf = ({ pathParameters, body = '{}' }: Event): unknown => {
-  const { [tableKey.name]: inPath } = pathParameters ?? {};
-  if (inPath !== undefined) return tableKey.type === 'N' ? parseJson(inPath) : inPath;
-  return Object(parseJson(body))[tableKey.name];
-};
-
-/** Returns the item that an operation stores for this event. */
-const itemIn = ({ body = '' }: Event): Item => {
-  const { [tableKey.name]: key, ...fields } = Object(parseJson(body));
-  return itemOf(String(key), fields);
-};
-
-const outcome = (word: string) => ({ message: { outcome: word, gatewayRequestId: 'smoke-test-d-1' } });
-
-/**
- * Returns a function that answers its first call as the first check expects, and later calls as all checks expect. It
- * stores each plant that it is asked to create.
- */
-const asExpected = (named: object) => {
-  const [first, ...more] = Object.values(named);
-  const left = [first, first, ...more];
-  const keys = new Set<unknown>();
-  return async (event: Event) => {
-    const { error, status, response, creates } = Object(left.shift());
-    // A response that has the key has the key that was sent.
-    const own = tableKey.name in Object(response) ? { [tableKey.name]: keyOf(event) } : {};
-    // Without a response, there is no body, as in a 204.
-    const body = response === undefined ? undefined : toJson({ ...response, ...own });
-    if (error !== undefined)
-      return result({ statusCode: Math.floor(error / 100), body: JSON.stringify({ error, message: 'secret' }) });
-    const isCreated = creates !== undefined && !keys.has(keyOf(event));
-    keys.add(keyOf(event));
-    if (isCreated) await store.write(itemIn(event));
-    return result({ statusCode: status, body }, [outcome(isCreated ? 'created' : 'repeated')]);
-  };
-};
 
 const event = { DeploymentId: 'd-1', LifecycleEventHookExecutionId: 'hook-1' };
 
 /** Runs the smoke test. @param time the milliseconds that are left before Lambda's time-out */
 const run = (time = 120_000) => handler(event, { ...lambdaContext, getRemainingTimeInMillis: () => time });
 
-const problems = () => logged.flatMap(({ line }) => (Object(line).problem === undefined ? [] : Object(line).problem));
+const problems = () => logged.flatMap(({ line }) => Object(line).problem ?? []);
 
-/**
- * All checks, in the order in which they must run. Each has the name of the function that it checks, and its own name.
- */
-const all = [
-  ...Object.entries(checks).flatMap(([name, named]) => Object.keys(named).map((check) => [name, check])),
-  ['authorizer', 'a forged token'],
-];
-
-/** The function that is called by each call in turn: first each operation once, then a function for each check. */
-const calls = [...Object.keys(checks), ...all.map(([name]) => name)];
-
-/** The lines about the plants that a run has added. */
+/** The lines about the items that a run has added. */
 const deletions = () => logged.filter(({ line }) => /deleted$/.test(Object(line).outcome));
 const deleted = { level: 'info', line: { outcome: 'deleted' } };
-const keys = Object.values<Check>(checks.createPlant).flatMap(({ creates }) => creates?.[tableKey.name] ?? []);
-const allDeleted = [...new Set(keys.map((key) => JSON.stringify(key)))].map(() => deleted);
 
 describe('if all new versions are good, the smoke test', () => {
   test('makes and logs every check, and reports success to CodeDeploy', async () => {
@@ -170,21 +162,22 @@ describe('if all new versions are good, the smoke test', () => {
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Succeeded']);
     expect(asked.map(({ name }) => name)).toEqual(calls);
     expect(logged).toEqual([
-      ...all.map(([name, check]) => ({
+      ...all.map(({ name, check }) => ({
         level: 'info',
         line: { outcome: 'passed', function: name, check, lambdaRequestId: 'lambda-request' },
       })),
       { level: 'info', line: { outcome: 'succeeded', deployment: 'd-1' } },
-      ...allDeleted,
+      deleted,
+      deleted,
     ]);
   });
 
-  test('sends the deployment id as the request id, the id of the plant unrounded, and an unexpired token of the right issuer with an unknown key id', async () => {
-    vi.mocked(newChecks).mockReturnValueOnce(checks);
+  test('sends the deployment id as the request id, integers unrounded, and an unexpired token of the right issuer with an unknown key id', async () => {
     await run();
     for (const { event } of asked) expect(event.requestContext).toEqual({ requestId: 'smoke-test-d-1' });
-    expect(asked[0]?.event.headers).toEqual({ 'content-type': 'application/json' });
-    expect(asked[0]?.event.body).toBe(toJson(firstCheck.body));
+    const [added, read] = asked.map(({ event }) => event);
+    expect(added).toMatchObject({ headers: { 'content-type': 'application/json' }, body: toJson(adding(id).body) });
+    expect(read).toMatchObject({ headers: {}, pathParameters: { id } });
     const parts = String(asked.at(-1)?.event.headers['authorization']).replace('Bearer ', '').split('.');
     expect(parts.slice(0, 2).map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()))).toEqual([
       { alg: 'RS256', kid: 'forged' },
@@ -194,31 +187,33 @@ describe('if all new versions are good, the smoke test', () => {
 });
 
 describe('a deployment fails', () => {
-  test.each(all)('if %s fails the check "%s", but all other checks are still made', async (name, check) => {
-    const answer = answers[name];
-    const ofName = all.filter(([each]) => each === name).map(([, each]) => each);
-    const checked = ofName.indexOf(check) + Number(name !== 'authorizer');
-    let call = 0;
-    answers[name] = (event) => {
-      const good = answer?.(event) ?? result(null);
-      return call++ === checked ? fault : good;
-    };
-    await run();
-    expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
-    expect(asked).toHaveLength(calls.length);
-    const failures = logged.filter(({ level }) => level === 'error').map(({ line }) => line);
-    expect(failures).toEqual([expect.objectContaining({ outcome: 'failed', function: name, check })]);
-    expect(logged).toContainEqual({ level: 'info', line: { outcome: 'failed', deployment: 'd-1' } });
-  });
+  test.each(all)(
+    'if $name fails the check "$check", but all other checks are still made',
+    async ({ name, check, index }) => {
+      const answer = answers[name] ?? asExpected;
+      const failing = calls.length - all.length + index;
+      answers[name] = (event) => (asked.length - 1 === failing ? fault : answer(event));
+      await run();
+      expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
+      expect(asked).toHaveLength(calls.length);
+      const failures = logged.filter(({ level }) => level === 'error').map(({ line }) => line);
+      expect(failures).toEqual([expect.objectContaining({ outcome: 'failed', function: name, check })]);
+      expect(logged).toContainEqual({ level: 'info', line: { outcome: 'failed', deployment: 'd-1' } });
+    },
+  );
 
-  const [first = ''] = names;
-  const { response } = Object(firstCheck);
-  const adding = result({ statusCode: 200, body: toJson({ ...response, more: 'secret' }) });
+  const answering = (change: object) => result({ statusCode: 200, body: toJson({ ...secret, ...change }) });
   const refused = result({ isAuthorized: false }, [{ message: { outcome: 'refused', reason: 'issuer' } }]);
   test.each<[what: string, name: string, answer: Answer, problem: string]>([
-    ['an operation throws', first, { failure: 'secret', log: [] }, 'it failed: Error'],
-    ['an operation answers nothing', first, result(null), 'the status is missing, not 200'],
-    ['an operation adds a field', first, adding, 'the body is not as expected'],
+    ['an operation throws', 'addItem', { failure: 'secret', log: [] }, 'it failed: Error'],
+    ['an operation answers nothing', 'addItem', result(null), 'the status is missing, not 200'],
+    ['an operation adds a field', 'addItem', answering({ more: 'secret' }), 'the body is not as expected'],
+    [
+      'an operation changes the last digit of an integer that a double rounds',
+      'addItem',
+      answering({ serial: secret.serial + 1n }),
+      'the body is not as expected',
+    ],
     ['the authorizer allows the token', 'authorizer', result({ isAuthorized: true }), 'it does not refuse'],
     ['the authorizer refuses every token', 'authorizer', refused, 'the reason is "issuer", not "unknown key"'],
   ])('if %s', async (_, name, answer, problem) => {
@@ -226,15 +221,6 @@ describe('a deployment fails', () => {
     await run();
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
     expect(problems()[0]).toBe(problem);
-  });
-
-  test('if an operation changes the last digit of an integer that a double rounds', async () => {
-    const [sent, answered] = [2n ** 62n, 2n ** 62n + 1n].map((serial) => ({ serial }));
-    const own = { createPlant: { 'a large integer': { body: sent, status: 200, response: sent } } } as never;
-    vi.mocked(newChecks).mockReturnValueOnce(own);
-    answers['createPlant'] = () => result({ statusCode: 200, body: toJson(answered) });
-    await run();
-    expect(problems()).toEqual(['the body is not as expected']);
   });
 
   test('if Lambda does not run a new version in time; the log then names the last error', async () => {
@@ -255,12 +241,9 @@ test('an invocation that Lambda refuses is repeated, because a new permission ta
 });
 
 describe('if an operation answers 500 at first, as it does until DynamoDB knows the permissions of a new role, the smoke test', () => {
-  const [first = ''] = names;
-
   test('repeats the first check every two seconds, waits ten more, and then makes all checks', async () => {
-    const answer = answers[first];
     let faults = 3;
-    answers[first] = (event) => (faults-- > 0 ? fault : (answer?.(event) ?? fault));
+    answers['addItem'] = (event) => (faults-- > 0 ? fault : asExpected(event));
     await run();
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Succeeded']);
     expect(asked).toHaveLength(calls.length + 3);
@@ -269,7 +252,7 @@ describe('if an operation answers 500 at first, as it does until DynamoDB knows 
   });
 
   test('fails if that does not end within a minute', async () => {
-    answers[first] = () => fault;
+    answers['addItem'] = () => fault;
     await run();
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
     expect(pauses).toEqual(Array(29).fill(2_000));
@@ -278,7 +261,7 @@ describe('if an operation answers 500 at first, as it does until DynamoDB knows 
   test('makes no pause that would delay the report', async () => {
     const deadline = new AbortController();
     vi.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(deadline.signal);
-    answers[first] = () => {
+    answers['addItem'] = () => {
       if (asked.length === 2) deadline.abort();
       return fault;
     };
@@ -289,33 +272,38 @@ describe('if an operation answers 500 at first, as it does until DynamoDB knows 
 });
 
 describe('after the report, the smoke test', () => {
-  const { body, status, response } = Object(firstCheck);
-  const { [tableKey.name]: _, ...fields } = body;
-  const firstId = () => String(keyOf(asked[0]?.event as Event));
-  const isLeft = async () => (await store.read(firstId())) !== undefined;
+  const isLeft = async () => (await store.read(id)) !== undefined;
   const notDeleted = (reason: string) => {
-    const key = JSON.stringify({ [tableKey.name]: itemOf(firstId())[tableKey.name] });
+    const key = JSON.stringify({ [tableKey.name]: itemOf(id)[tableKey.name] });
     return { level: 'warn', line: { outcome: 'not deleted', reason, key } };
   };
 
-  test('deletes the plants that it has created', async () => {
+  test.each<[what: string, fault: Fault]>([
+    ['', pass],
+    [', even if the response to a deletion is lost', onFirstCall(loseResponse)],
+  ])('deletes the items that it has created%s', async (_, fault) => {
+    store.fail(undefined, fault);
     await run();
-    expect(deletions()).toEqual(allDeleted);
+    expect(deletions()).toEqual([deleted, deleted]);
     expect(await isLeft()).toBe(false);
   });
 
+  const change =
+    (change: () => Item) =>
+    async (call: Parameters<Fault>[0]): Promise<void> => {
+      await store.write(change());
+      await pass(call);
+    };
   test.each<[what: string, fault: (call: Parameters<Fault>[0], expiry: AbortController) => unknown, reason: string]>([
     ['access is denied', dynamoDbError(400, 'AccessDeniedException'), 'AccessDeniedException'],
     ['the store does not answer in time', (_, expiry) => expiry.abort(), 'AbortError'],
+    ['it has changed', change(() => itemOf(id, otherContent)), 'ConditionalCheckFailedException'],
     [
-      'it has changed',
-      async (call) => {
-        await store.write(itemOf(firstId(), differentFrom(fields)));
-        await pass(call);
-      },
+      'it has a field now that it lacked',
+      change(() => ({ ...itemOf(id), 'left out': { S: '' } })),
       'ConditionalCheckFailedException',
     ],
-  ])('leaves a plant if %s, and the deployment succeeds', async (_, fault, reason) => {
+  ])('leaves an item if %s, and the deployment succeeds', async (_, fault, reason) => {
     const { timeout } = AbortSignal;
     const expiry = new AbortController();
     vi.spyOn(AbortSignal, 'timeout').mockImplementation((time) => (time < 9_000 ? expiry.signal : timeout(time)));
@@ -330,27 +318,17 @@ describe('after the report, the smoke test', () => {
     expect(await isLeft()).toBe(true);
   });
 
-  test('says that a plant is deleted if only the response to its deletion was lost', async () => {
-    store.fail(undefined, onFirstCall(loseResponse));
-    await run();
-    expect(deletions()).toEqual(allDeleted);
-    expect(await isLeft()).toBe(false);
-  });
-
-  const answerWith = (...log: object[]) => result({ statusCode: status, body: toJson(response) }, log);
-
   test.each<[what: string, first: Answer[]]>([
-    ['says repeated', [answerWith(outcome('repeated'))]],
-    ['says stored', [answerWith(outcome('stored'))]],
-    ['is missing', [answerWith()]],
-    ['was lost with the answer', [{ refused: 'ServiceException' }, answerWith(outcome('repeated'))]],
-  ])('leaves a plant if the log %s, and the deployment succeeds', async (_, first) => {
-    const answer = answers['createPlant'];
-    answers['createPlant'] = async (event) => {
+    ['says repeated', [succeed('repeated')]],
+    ['says stored', [succeed('stored')]],
+    ['is missing', [succeed()]],
+    ['was lost with the answer', [{ refused: 'ServiceException' }, succeed('repeated')]],
+  ])('leaves an item if the log %s, and the deployment succeeds', async (_, first) => {
+    answers['addItem'] = async (event) => {
       const own = first.shift();
       if (own && 'refused' in own) return own;
-      const good = await answer?.(event);
-      return own ?? good ?? fault;
+      const good = await asExpected(event);
+      return own ?? good;
     };
     await run();
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Succeeded']);
@@ -358,18 +336,17 @@ describe('after the report, the smoke test', () => {
     expect(await isLeft()).toBe(true);
   });
 
-  test('does not say that a plant is deleted if a bad version has stored it under another key', async () => {
-    answers['createPlant'] = () => answerWith(outcome('created'));
+  test('does not say that an item is deleted if a bad version has stored it under another key', async () => {
+    answers['addItem'] = () => succeed('created');
     await run();
     expect(deletions()[0]).toEqual(notDeleted('the table does not have it'));
   });
 
   test('deletes what a bad version has stored last', async () => {
-    answers['createPlant'] = async (event) => {
-      // The tests have no item for a body without a key.
-      if (keyOf(event) === undefined) return fault;
-      await store.write(itemIn(event));
-      return answerWith(outcome('created'));
+    answers['addItem'] = async (event) => {
+      const { creates } = checkOf(event);
+      if (creates) await write(creates);
+      return succeed('created');
     };
     await run();
     expect(codeDeploy.reports).toEqual(['d-1 hook-1 Failed']);
@@ -377,23 +354,10 @@ describe('after the report, the smoke test', () => {
     expect(await isLeft()).toBe(false);
   });
 
-  test.each(shortened)('leaves a plant without %s if it has this field now', async (_, fields) => {
-    const plant = newBody<NewPlant>(newId(), fields);
-    const check = { body: plant, creates: toItem(plant), status, response };
-    vi.mocked(newChecks).mockReturnValueOnce({ createPlant: { 'a plant': check } } as never);
-    answers['createPlant'] = async () => {
-      await store.write(itemOf(firstId()));
-      return answerWith(outcome('created'));
-    };
-    await run();
-    expect(deletions()).toEqual([notDeleted('ConditionalCheckFailedException')]);
-    expect(await isLeft()).toBe(true);
-  });
-
-  test('deletes the plants, too, if the report fails', async () => {
+  test('deletes the items, too, if the report fails', async () => {
     vi.stubEnv('AWS_ENDPOINT_URL_CODEDEPLOY', store.endpoint);
     await expect(run()).rejects.toThrow();
-    expect(deletions()).toEqual(allDeleted);
+    expect(deletions()).toEqual([deleted, deleted]);
   });
 });
 
