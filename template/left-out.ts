@@ -9,9 +9,7 @@ import { globSync } from 'node:fs';
 
 /** These know neither the contract nor the stack, or make both themselves. */
 const unaffected = [
-  'packages/{client,contract,emulator}/**',
-  'test/functions/auth/**',
-  'test/functions/http/!(error-response|valid-event).test.ts',
+  'packages/{client,contract,emulator,runtime}/**',
   'tools/test/cli/{npm-command,stack-trace}.test.ts',
   'tools/test/release/{diff,diff/access,diff/verdict,project-copy,prove}.test.ts',
   'tools/test/start/{issuer,request-log}.test.ts',
@@ -21,7 +19,7 @@ const unaffected = [
 
 const leftOut = {
   /**
-   * With another name and other data. The end-to-end tests take most time: create-plant.lambda.test.ts has the rows of
+   * With another name and other data. The end-to-end tests take most time: suite/function.lambda.test.ts has the rows of
    * http.e2e.ts, and the smoke test is the one trial whose data is written by hand.
    */
   contract: [...unaffected, '**/*.e2e.ts', '**/!(smoke-test).trial.ts', 'test/infra/{promises,version-role}.test.ts'],
@@ -30,8 +28,6 @@ const leftOut = {
     ...unaffected,
     '**/*.{e2e,trial}.ts',
     'test/{editors,package-lock,pasted-commands,workflows}.test.ts',
-    'test/functions/{create-plant,outside-check}.lambda.test.ts',
-    'test/functions/plants/**',
     'test/infra/{github,outside-check,promises}.test.ts',
     'test/plants/**',
     'tools/test/cli/!(operation-options).test.ts',

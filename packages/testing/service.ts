@@ -16,7 +16,7 @@ export type Service = {
   key: string;
   /** Returns the attributes that the operation stores for a body. */
   toItem: (body: never) => Fields;
-  /** Loads the entry of the operation in `file`, such as create-order. The entry reads the environment when it loads. */
+  /** Loads the entry `file`, such as create-order or outside-check. It reads the environment when it loads. */
   load: (file: string) => Promise<Entry>;
   /** Returns the checks of the smoke test, by operation; the first adds an item. */
   newChecks: () => Readonly<Record<string, Readonly<Record<string, Check>>>>;

@@ -1,7 +1,7 @@
 /** Tests the source of the operation that adds an item: its responses, and what is seen only inside the process. */
 
 import { describe, expect, test, vi } from 'vitest';
-import { bodyOf, newId, proxyEvent, withText } from '../data/index.ts';
+import { bodyOf, newId, operations, proxyEvent, withText } from '../data/index.ts';
 import { lambdaContext } from '../events.ts';
 import { type Invoke, invoker, startInProcess } from '../in-process.ts';
 import { drip, loseResponse, onFirstCall } from '../store/index.ts';
@@ -113,4 +113,16 @@ export const testFunction = part('responses', async () => {
       await expect(start({ [name]: '' })).rejects.toThrow(name);
     },
   );
+
+  test('the check from outside calls a route of the contract', async () => {
+    vi.stubEnv('ISSUER', 'https://issuer.example');
+    vi.stubEnv('API_URL', 'https://127.0.0.1:1');
+    const { handler } = await load('outside-check');
+    const called = operations.map(({ method, path }) => `${method} https://127.0.0.1:1${path} must answer 401.`);
+    const { message } = await Promise.resolve((handler as () => unknown)()).catch((error) => error);
+    expect(
+      called.some((each) => String(message).includes(each)),
+      message,
+    ).toBe(true);
+  });
 });

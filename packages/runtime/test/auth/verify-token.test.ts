@@ -1,5 +1,5 @@
 /**
- * Tests what our code decides about a token. issuers.test.ts has the tokens of well-known issuers; tokens.trial.ts sends
+ * Tests what our code decides about a token. issuers.test.ts has the tokens of well-known issuers; packages/testing/suite/tokens.ts sends
  * forged tokens to the deployed authorizer.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Tests the smoke test with fake functions, whose answers each test chooses. smoke-test.trial.ts tests it with the real
+ * Tests the smoke test with fake functions, whose answers each test chooses. packages/testing/suite/smoke-test.ts tests it with the real
  * bundles.
  */
 import { createServer } from 'node:http';
