@@ -1,3 +1,0 @@
-import { testEndurance } from '@lambda-service/testing/suite/endurance';
-
-testEndurance();

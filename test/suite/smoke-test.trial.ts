@@ -1,0 +1,3 @@
+import { testSmokeTest } from '@lambda-service/testing/suite/smoke-test';
+
+testSmokeTest();
