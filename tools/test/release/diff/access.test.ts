@@ -176,9 +176,8 @@ const ifProd = (resources: Resources, id = 'One'): Resources => ({
 test('findPermissions takes what depends on a condition for less than the same without one', () => {
   expect(whats(ifProd(policy(get)), policy(get))).toEqual([mayGet('Role')]);
   expect(whats(policy(get), ifProd(policy(get)))).toEqual([]);
-  const denied = 'Role would no longer be denied s3:* on *.';
-  expect(whats(policy(deny('s3:*')), ifProd(policy(deny('s3:*'))))).toEqual([denied]);
-  expect(whats(ifProd(policy(deny('s3:*'))), policy(deny('s3:*')))).toEqual([]);
+  expect(whats(policy(denyAll), ifProd(policy(denyAll)))).toEqual([notDenied('Role')]);
+  expect(whats(ifProd(policy(denyAll)), policy(denyAll))).toEqual([]);
 });
 
 test('findPermissions takes a role or a group for less if who has it depends on a condition, but no denial that goes with its holder', () => {
@@ -255,13 +254,15 @@ const route = (RouteKey: string, more: object): Resource => ({
   Type: 'AWS::ApiGatewayV2::Route',
   Properties: { ApiId: { Ref: 'Api' }, RouteKey, ...more },
 });
+/** The route GET /things, with the logical id Get. */
+const things = (more: object): Resources => ({ Get: route('GET /things', more) });
 const guarded = { AuthorizationType: 'CUSTOM', AuthorizerId: { Ref: 'Authorizer' } };
-const authorizer = (AuthorizerResultTtlInSeconds: number): Resource => ({
+const caching = (AuthorizerResultTtlInSeconds: number): Resource => ({
   Type: 'AWS::ApiGatewayV2::Authorizer',
   Properties: { AuthorizerResultTtlInSeconds },
 });
 /** An authorizer whose function, behind an alias, has these variables. */
-const authorizedBy = (Variables: object): Template['Resources'] => ({
+const authorizedBy = (Variables: object): Resources => ({
   Authorizer: {
     Type: 'AWS::ApiGatewayV2::Authorizer',
     Properties: { AuthorizerUri: { 'Fn::Join': ['', ['arn:', { Ref: 'Live' }, '/invocations']] } },
@@ -269,128 +270,95 @@ const authorizedBy = (Variables: object): Template['Resources'] => ({
   Live: { Type: 'AWS::Lambda::Alias', Properties: { FunctionName: { Ref: 'Check' }, Name: 'live' } },
   Check: { Type: 'AWS::Lambda::Function', Properties: { Environment: { Variables } } },
 });
-const api = (properties: object): Resource => ({
-  Type: 'AWS::ApiGatewayV2::Api',
-  Properties: { DisableExecuteApiEndpoint: true, ...properties },
+const api = (properties: object): Resources => ({
+  Api: { Type: 'AWS::ApiGatewayV2::Api', Properties: { DisableExecuteApiEndpoint: true, ...properties } },
 });
-const url = (AuthType: unknown, more: object = {}): Resource => ({
-  Type: 'AWS::Lambda::Url',
-  Properties: { AuthType, TargetFunctionArn: { 'Fn::GetAtt': ['Function', 'Arn'] }, ...more },
+const endpoint = (DisableExecuteApiEndpoint: unknown) => api({ DisableExecuteApiEndpoint });
+const url = (AuthType: unknown, id = 'Url', more: object = {}): Resources => ({
+  [id]: { Type: 'AWS::Lambda::Url', Properties: { AuthType, TargetFunctionArn: arnOf('Function'), ...more } },
 });
+const urlOfAlias = url('AWS_IAM', 'Live', { Qualifier: 'live' });
 
-const before = { Api: api({}), Authorizer: authorizer(0), Get: route('GET /things', guarded) };
+const isOpen = (name: string) => `open-route: ${name} would be open to everyone.`;
+const isNew = (name: string) => `route: ${name} would be new.`;
+const isOther = (name: string) => `route: ${name} would be guarded in another way.`;
+const [get1, url1, address] = ['GET /things of Api', 'The URL of Function.Arn', 'The execute-api address of Api'];
+
+const before = { ...api({}), Authorizer: caching(0), ...things(guarded) };
 const open = { Put: route('PUT /things', {}) };
+const either = { AuthorizationType: { 'Fn::If': ['IsProd', 'CUSTOM', 'NONE'] } };
 
-const changes = (after: Template['Resources'], more: Template['Resources'] = {}): string[] =>
-  findRoutes({ Resources: { ...before, ...more } }, { Resources: after }).map(({ rule, what }) => `${rule}: ${what}`);
+const saysOf = (then: Template, now: Template): string[] =>
+  findRoutes(then, now).map(({ rule, what }) => `${rule}: ${what}`);
+const changes = (after: Resources, more: Resources = {}): string[] =>
+  saysOf({ Resources: { ...before, ...more } }, { Resources: after });
 
-test.each<[says: string, after: Template['Resources']]>([
-  ['route: PUT /things of Api would be new.', { Put: route('PUT /things', guarded) }],
-  ['open-route: PUT /things of Api would be open to everyone.', open],
-  ['open-route: GET /things of Api would be open to everyone.', { Get: route('GET /things', {}) }],
-  [
-    'route: GET /things of Api would be guarded in another way.',
-    { Get: route('GET /things', { AuthorizationType: 'AWS_IAM' }) },
-  ],
-  ['route: GET /things of Api would be guarded in another way.', { Authorizer: authorizer(300) }],
-  ['route: The URL of Function.Arn would be new.', { Url: url('AWS_IAM') }],
-  ['open-route: The URL of Function.Arn would be open to everyone.', { Url: url('NONE') }],
-  ['open-route: $default of Api would be open to everyone.', { Api: api({ Target: 'arn:function' }) }],
-  ['open-route: $default of Api would be open to everyone.', { Api: api({ Body: { paths: {} } }) }],
-  ['open-route: $default of Api would be open to everyone.', { Api: api({ BodyS3Location: { Key: 'api.json' } }) }],
-  ['route: The execute-api address of Api would be new.', { Api: api({ DisableExecuteApiEndpoint: false }) }],
-  ['route: The execute-api address of Api would be new.', { Api: api({ DisableExecuteApiEndpoint: 'false' }) }],
-  ['route: The execute-api address of Api would be new.', { Api: api({ DisableExecuteApiEndpoint: { Ref: 'Off' } }) }],
-  [
-    'open-route: GET /things of Api would be open to everyone.',
-    { Get: route('GET /things', { AuthorizationType: { 'Fn::If': ['IsProd', 'CUSTOM', 'NONE'] } }) },
-  ],
-  ['open-route: The URL of Function.Arn would be open to everyone.', { Url: url({ Ref: 'AuthType' }) }],
-  [
-    'route: GET /things of Api would be guarded in another way.',
-    { Authorizer: { ...authorizer(0), Condition: 'IsProd' } },
-  ],
-])('findRoutes reports "%s"', (says, after) => {
+test.each<[says: string, after: Resources]>([
+  [isNew('PUT /things of Api'), { Put: route('PUT /things', guarded) }],
+  [isOpen('PUT /things of Api'), open],
+  [isOpen(get1), things({})],
+  [isOther(get1), things({ AuthorizationType: 'AWS_IAM' })],
+  [isOther(get1), { Authorizer: caching(300) }],
+  [isOther(get1), { Authorizer: { ...caching(0), Condition: 'IsProd' } }],
+  [isOpen(get1), things(either)],
+  [isNew(url1), url('AWS_IAM')],
+  [isOpen(url1), url('NONE')],
+  [isOpen(url1), url({ Ref: 'AuthType' })],
+  [isOpen('$default of Api'), api({ Target: 'arn:function' })],
+  [isOpen('$default of Api'), api({ Body: { paths: {} } })],
+  [isOpen('$default of Api'), api({ BodyS3Location: { Key: 'api.json' } })],
+  [isNew(address), endpoint(false)],
+  [isNew(address), endpoint('false')],
+  [isNew(address), endpoint({ Ref: 'Off' })],
+])('findRoutes reports "%s" after the change %j', (says, after) => {
   expect(changes({ ...before, ...after })).toEqual([says]);
 });
 
 test.each<[name: string, now: object, says: string[]]>([
-  ['ISSUER', { ISSUER: 'https://other' }, ['route: GET /things of Api would be guarded in another way.']],
-  ['CLIENT_IDS', { CLIENT_IDS: 'any' }, ['route: GET /things of Api would be guarded in another way.']],
+  ['ISSUER', { ISSUER: 'https://other' }, [isOther(get1)]],
+  ['CLIENT_IDS', { CLIENT_IDS: 'any' }, [isOther(get1)]],
   ['BUNDLE_SHA256', { BUNDLE_SHA256: 'b' }, []],
 ])("findRoutes compares the authorizer's %s", (_, now, says) => {
   const then = { ISSUER: 'https://issuer', CLIENT_IDS: 'client', BUNDLE_SHA256: 'a' };
   expect(changes({ ...before, ...authorizedBy({ ...then, ...now }) }, authorizedBy(then))).toEqual(says);
 });
 
-const isOpen = (name: string) => `open-route: ${name} would be open to everyone.`;
-const isNew = (name: string) => `route: ${name} would be new.`;
-const isOther = (name: string) => `route: ${name} would be guarded in another way.`;
-const [get1, url1, address] = ['GET /things of Api', 'The URL of Function.Arn', 'The execute-api address of Api'];
 const byValue = { Ref: 'Value' };
-const ifDev = (resource: Resource): Resource => ({ ...resource, Condition: 'IsDev' });
-const eitherRoute = route('GET /things', { AuthorizationType: { 'Fn::If': ['IsProd', 'CUSTOM', 'NONE'] } });
-const byTwo = {
-  Get: route('GET /things', { ...guarded, AuthorizerId: { 'Fn::If': ['IsProd', { Ref: 'A' }, { Ref: 'B' }] } }),
-};
-const bySub = { Get: route('GET /things', { ...guarded, AuthorizerId: { 'Fn::Sub': `\${A}` } }) };
-const endpoint = (DisableExecuteApiEndpoint: unknown) => ({ Api: api({ DisableExecuteApiEndpoint }) });
-const byDefault = (resources: Resources, Default: string): Template => ({
-  Parameters: { Value: { Type: 'String', Default } },
-  Resources: resources,
+/** The route, guarded by an authorizer that is not simply named, and the authorizer A. */
+const byA = (AuthorizerId: object, ttl: number) => ({ ...things({ ...guarded, AuthorizerId }), A: caching(ttl) });
+const byTwo = { 'Fn::If': ['IsProd', { Ref: 'A' }, { Ref: 'B' }] };
+const bySub = { 'Fn::Sub': `\${A}` };
+
+/** `defaults` are those of the parameter Value, then and now. */
+test.each<[says: string, then: Resources, now: Resources, defaults?: [then: string, now: string]]>([
+  [isOpen(get1), things(either), things({})],
+  [isOpen(get1), ifProd(things({}), 'Get'), things({})],
+  [isOpen(get1), things(guarded), { ...things(guarded), ...ifProd({ Dev: route('GET /things', {}) }, 'Dev') }],
+  [isOpen(get1), things({ AuthorizationType: byValue }), things({ AuthorizationType: byValue }), ['CUSTOM', 'NONE']],
+  [isNew('The URL of Function.Arn:live'), url('AWS_IAM'), { ...url('AWS_IAM'), ...urlOfAlias }],
+  [isOpen(url1), url(byValue), url(byValue), ['AWS_IAM', 'NONE']],
+  [isOpen(url1), ifProd(url('NONE'), 'Url'), url('NONE')],
+  [isNew(address), endpoint(byValue), endpoint(byValue), ['true', 'false']],
+  [isNew(address), endpoint(byValue), endpoint(false)],
+  [isNew(address), ifProd(endpoint(false), 'Api'), endpoint(false)],
+  [isOther(get1), byA(byTwo, 0), byA(byTwo, 300)],
+  [isOther(get1), byA(bySub, 0), byA(bySub, 300)],
+  [isOpen('$default of Api'), api({ Target: inProd('arn:function') }), api({ Target: 'arn:function' })],
+])('findRoutes takes what only a deployment evaluates for closed before, and open afterwards: "%s"', (...row) => {
+  const [says, before, after, defaults = []] = row;
+  const [then, now] = [before, after].map((Resources, index): Template => {
+    const Default = defaults[index];
+    return { ...(Default && { Parameters: { Value: { Type: 'String', Default } } }), Resources };
+  }) as [Template, Template];
+  expect(saysOf(then, now)).toEqual([says]);
+  expect([...saysOf(then, then), ...saysOf(now, now)]).toEqual([]);
 });
 
-test.each<[says: string, then: Template, now: Template]>([
-  [isOpen(get1), { Resources: { Get: eitherRoute } }, { Resources: { Get: route('GET /things', {}) } }],
-  [
-    isOpen(get1),
-    { Resources: { Get: ifDev(route('GET /things', {})) } },
-    { Resources: { Get: route('GET /things', {}) } },
-  ],
-  [
-    isOpen(get1),
-    { Resources: { Get: before.Get } },
-    { Resources: { Dev: ifDev(route('GET /things', {})), Get: before.Get } },
-  ],
-  [
-    isOpen(get1),
-    byDefault({ Get: route('GET /things', { AuthorizationType: byValue }) }, 'CUSTOM'),
-    byDefault({ Get: route('GET /things', { AuthorizationType: byValue }) }, 'NONE'),
-  ],
-  [
-    'route: The URL of Function.Arn:live would be new.',
-    { Resources: { Url: url('AWS_IAM') } },
-    { Resources: { Url: url('AWS_IAM'), Live: url('AWS_IAM', { Qualifier: 'live' }) } },
-  ],
-  [isOpen(url1), byDefault({ Url: url(byValue) }, 'AWS_IAM'), byDefault({ Url: url(byValue) }, 'NONE')],
-  [isOpen(url1), { Resources: { Url: ifDev(url('NONE')) } }, { Resources: { Url: url('NONE') } }],
-  [isNew(address), byDefault(endpoint(byValue), 'true'), byDefault(endpoint(byValue), 'false')],
-  [isNew(address), { Resources: endpoint(byValue) }, { Resources: endpoint(false) }],
-  [
-    isNew(address),
-    { Resources: { Api: ifDev(api({ DisableExecuteApiEndpoint: false })) } },
-    { Resources: endpoint(false) },
-  ],
-  [isOther(get1), { Resources: { ...byTwo, A: authorizer(0) } }, { Resources: { ...byTwo, A: authorizer(300) } }],
-  [isOther(get1), { Resources: { ...bySub, A: authorizer(0) } }, { Resources: { ...bySub, A: authorizer(300) } }],
-  [
-    isOpen('$default of Api'),
-    { Resources: { Api: api({ Target: inProd('arn:function') }) } },
-    { Resources: { Api: api({ Target: 'arn:function' }) } },
-  ],
-])(
-  'findRoutes takes what only a deployment evaluates for closed before, and open afterwards: "%s"',
-  (says, then, now) => {
-    expect(findRoutes(then, now).map(({ rule, what }) => `${rule}: ${what}`)).toEqual([says]);
-    expect([...findRoutes(then, then), ...findRoutes(now, now)]).toEqual([]);
-  },
-);
-
 test('findRoutes reports nothing if a route goes, gets another logical id, or was open before', () => {
-  const { Get, ...others } = before;
+  const { Get, ...others }: Resources = before;
   expect(changes({ ...others })).toEqual([]);
-  expect(changes({ ...others, Other: Get })).toEqual([]);
+  expect(changes({ ...others, Other: Get as Resource })).toEqual([]);
   expect(changes({ ...before, ...open }, open)).toEqual([]);
-  expect(changes({ ...before, Put: ifDev(open.Put) }, open)).toEqual([]);
-  expect(changes({ ...before, Api: api({ Target: none }) })).toEqual([]);
+  expect(changes(ifProd({ ...before, ...open }, 'Put'), open)).toEqual([]);
+  expect(changes({ ...before, ...api({ Target: none }) })).toEqual([]);
 });
