@@ -1,4 +1,4 @@
-/** Tests `npm run plant` with a server whose responses are scripted; start.test.ts creates a plant at the local service. */
+/** Tests `npm run plant` with a server whose responses are scripted. */
 import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import tls from 'node:tls';
