@@ -3,6 +3,7 @@ import { getEventListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { answer, startScriptedService } from '@lambda-service/testing/servers';
+import { until } from '@lambda-service/testing/waiting';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type ClientOptions, callOf, type Options, type Token } from '../call.ts';
 import type { Operation } from '../request.ts';
@@ -28,11 +29,6 @@ const start = async (...script: Parameters<typeof startScriptedService>) => {
   const create = (signal?: AbortSignal, token: Token = 'a.b.c') =>
     callOf(addBook, baseUrl, token)(ann, signal && { signal });
   return { create, baseUrl, received, requests };
-};
-
-/** Waits until `condition` returns true. Checks once per turn of the event loop, because tests stop the timers. */
-const until = async (condition: () => boolean): Promise<void> => {
-  while (!condition()) await nextTurn();
 };
 
 /** Waits for 100 turns of the event loop, so that a request sent by mistake would arrive. */

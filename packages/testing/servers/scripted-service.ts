@@ -1,8 +1,6 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { toJson } from '@lambda-service/client';
-import { onTestFinished } from 'vitest';
+import { startServer } from './servers.ts';
 
 type Received = { authorization: string | undefined; body: string };
 
@@ -24,18 +22,6 @@ export const startScriptedService = async (...responses: [Respond, ...Respond[]]
     const [next = responses[0]] = responses.length > 1 ? responses.splice(0, 1) : responses;
     next(response, request);
   });
-  const port = await listenUntilTestEnds(server);
+  const port = await startServer(server);
   return { baseUrl: `http://127.0.0.1:${port}`, received, requests };
-};
-
-const listenUntilTestEnds = async (server: Server): Promise<number> => {
-  // Keep idle connections: on a busy machine, the server would otherwise close one that the client is about to use.
-  server.keepAliveTimeout = 0;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
 };

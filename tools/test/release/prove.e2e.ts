@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { esbuildOptions } from '@lambda-service/cdk/bundling';
 import { buildSync } from 'esbuild';
-import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { startIn } from '../../release/project-copy.ts';
 import type { Surroundings } from '../../release/prove/run.ts';
 import { steps } from '../../release/prove/steps.ts';
@@ -21,7 +21,6 @@ beforeEach(async () => {
   rehearsal = await startRehearsal();
   fake = new FakeAccount();
   await fake.start(rehearsal.parent);
-  onTestFinished(fake.close);
 });
 
 const runScript: Surroundings['run'] = async (script, environment) => {

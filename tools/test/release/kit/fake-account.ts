@@ -8,7 +8,7 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { tableKey } from '@lambda-service/testing/data';
-import { closeServer, listen } from 'http-api-emulator/servers';
+import { startServer } from '@lambda-service/testing/servers';
 import { changed } from '../../../release/prove/versions.ts';
 import { account, commit } from './rehearsal.ts';
 
@@ -48,7 +48,15 @@ type Stack = {
   isFailing: boolean;
 };
 
-type Handler = (option: (name: string) => string, words: string[]) => string | Promise<string>;
+/** Returns what a command prints, if it prints something. */
+type Handler = (option: (name: string) => string, words: string[]) => unknown;
+
+/** Commands that print nothing here, and whose effect no step reads. */
+const silent = [
+  ...['apigatewayv2 get-apis', 'cloudwatch list-dashboards', 'deploy list-applications'],
+  ...['deploy update-deployment-group', 'dynamodb list-backups', 'iam delete-role-policy'],
+  ...['lambda list-functions', 'lambda update-alias'],
+];
 
 /** Finds the key in a body. */
 const ofKey = new RegExp(`"${tableKey.name}":"?(\\w+)`);
@@ -84,15 +92,13 @@ export class FakeAccount {
   #isTraced = false;
 
   async start(folder: string): Promise<void> {
-    const port = await listen(this.#server, 0);
+    const port = await startServer(this.#server);
     this.url = `http://127.0.0.1:${port}`;
     this.bin = path.join(folder, 'bin');
     mkdirSync(this.bin);
     writeFileSync(path.join(this.bin, 'aws'), program(port), { mode: 0o755 });
     for (const name of ['npx', 'npm', 'node', 'git']) symlinkSync('aws', path.join(this.bin, name));
   }
-
-  close = () => closeServer(this.#server);
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await buffer(request);
@@ -102,7 +108,7 @@ export class FakeAccount {
     this.commands.push([program, ...words].join(' '));
     try {
       const answer = await this.#command(program, folder, words);
-      response.end(answer && `${answer}\n`);
+      response.end(answer ? `${answer}\n` : '');
     } catch (error) {
       response.writeHead(500).end(String(error));
     }
@@ -148,7 +154,12 @@ export class FakeAccount {
     return stack;
   }
 
-  #command(program: string, folder: string, words: string[]): string | Promise<string> {
+  #functionOf(option: (name: string) => string): { stack: Stack; id: string } {
+    const [, name = '', id = ''] = /^(PlantStore-\w+-prove)-(.*)$/.exec(option('function-name')) ?? [];
+    return { stack: this.#stack(name), id };
+  }
+
+  #command(program: string, folder: string, words: string[]): unknown {
     const option = (name: string) => words[words.indexOf(`--${name}`) + 1] ?? '';
     const key = program === 'aws' ? words.slice(0, words[0]?.startsWith('--') ? 1 : 2).join(' ') : program;
     if (key === this.refused) throw new Error(this.refusal);
@@ -158,21 +169,17 @@ export class FakeAccount {
     return handler(option, words);
   }
 
-  async #deploy(folder: string, words: string[]): Promise<string> {
+  async #deploy(folder: string, words: string[]): Promise<void> {
     const name = `PlantStore-${/stage=(\S+)/.exec(words.join(' '))?.[1]}`;
     const has = (setting: string) => words.some((word) => word.startsWith(setting));
     const code = `${has('issuer=') ? 'another issuer' : ''}${path.basename(folder)}`;
     const before = this.stacks.get(name);
-    if (before === undefined) {
-      this.create(name, code);
-      return '';
-    }
+    if (before === undefined) return void this.create(name, code);
     Object.assign(before, { limited: has('rateLimit='), requests: 0, updates: before.updates + 1 });
     this.#isTraced ||= has('tracing=on');
     if (name.includes('prod')) await this.#rollOut(before, code);
     else before.status = 'UPDATE_COMPLETE';
     if (before.status !== 'UPDATE_COMPLETE') throw new Error('The stack was rolled back.');
-    return '';
   }
 
   /** Creates a stack, and what outlives it. */
@@ -196,10 +203,7 @@ export class FakeAccount {
   }
 
   /** Turns a protection off. */
-  #release(what: string, name: string): string {
-    this.#protections.delete(`${what} ${name}`);
-    return '';
-  }
+  #release = (what: string, name: string): void => void this.#protections.delete(`${what} ${name}`);
 
   #isProtected = (name: string): boolean =>
     ['protected', 'recovery', 'domain'].some((what) => this.#protections.has(`${what} ${name}`));
@@ -218,21 +222,19 @@ export class FakeAccount {
     if (problem === undefined) stack.code = code;
   }
 
-  #destroy(words: string[]): string {
+  #destroy(words: string[]): void {
     const name = `PlantStore-${/stage=(\S+)/.exec(words.join(' '))?.[1]}`;
     const isChanging = this.#stack(name).status.endsWith('_IN_PROGRESS');
     if (isChanging || this.#isProtected(name) || this.undeletable.includes('stack')) throw new Error('Not deleted.');
     this.stacks.delete(name);
     if (name.includes('prod')) this.keyState = 'PendingDeletion';
     if (name.includes('dev')) this.#delete('pool', 'eu-central-1_dev');
-    return '';
   }
 
-  #delete(kind: string, name: string): string {
+  #delete(kind: string, name: string): void {
     if (this.undeletable.includes(kind) || this.#isProtected(name)) throw new Error('AccessDenied');
     const index = this.kept.findIndex((each) => each.join() === [kind, name].join());
     if (index >= 0) this.kept.splice(index, 1);
-    return '';
   }
 
   #list(kind: string, pattern = ''): string {
@@ -282,6 +284,7 @@ export class FakeAccount {
   };
 
   readonly #handlers: Record<string, Handler> = {
+    ...Object.fromEntries(silent.map((command) => [command, () => ''])),
     '--version': () => this.version,
     git: (_, [action]) => (action === 'rev-parse' ? commit : ''),
     node: (_, [, version = '', parent = '']) => {
@@ -331,19 +334,14 @@ export class FakeAccount {
       const id: string = key[tableKey.type];
       return this.#items.delete(id) ? 'object' : 'null';
     },
-    'dynamodb restore-table-to-point-in-time': (option) => {
-      this.kept.push(['table', option('target-table-name')]);
-      return '';
-    },
+    'dynamodb restore-table-to-point-in-time': (option) => void this.kept.push(['table', option('target-table-name')]),
     'dynamodb get-item': () => 'object',
-    'dynamodb list-backups': () => '',
     'dynamodb list-tables': () => this.#list('table'),
     'dynamodb update-table': (option) => this.#release('protected', option('table-name')),
     'dynamodb update-continuous-backups': (option) => this.#release('recovery', option('table-name')),
     'dynamodb delete-table': (option) => this.#delete('table', option('table-name')),
     'iam get-policy': () => 'the policy',
     'iam list-roles': (option) => this.#list('role', `^${option('path-prefix').split('/')[1]}-[A-Z]`),
-    'iam delete-role-policy': () => '',
     'iam delete-role': (option) => this.#delete('role', option('role-name')),
     'logs describe-log-groups': (option) => this.#list('log', option('log-group-name-pattern')),
     'logs delete-log-group': (option) => this.#delete('log', option('log-group-name')),
@@ -352,7 +350,6 @@ export class FakeAccount {
     'cognito-idp add-user-pool-client-secret': () => String(this.#secrets.push('two')),
     'cognito-idp delete-user-pool-client-secret': (option) => {
       this.#secrets = this.#secrets.filter((each) => each !== option('client-secret-id'));
-      return '';
     },
     'cognito-idp describe-user-pool': (option) => {
       const pool = this.#list('pool', option('user-pool-id'));
@@ -365,41 +362,30 @@ export class FakeAccount {
     'cognito-idp delete-user-pool': (option) => this.#delete('pool', option('user-pool-id')),
     'resourcegroupstaggingapi get-resources': this.#tagged,
     'lambda get-alias': (option) => {
-      const [, name = '', id = ''] = /^(PlantStore-\w+-prove)-(.*)$/.exec(option('function-name')) ?? [];
-      const version = this.#stack(name).live[id];
+      const { stack, id } = this.#functionOf(option);
+      const version = stack.live[id];
       if (version === undefined) throw new Error('ResourceNotFoundException: there is no alias');
       return String(version);
     },
     'lambda list-versions-by-function': () => '$LATEST\n1\n2\n3',
-    'lambda update-alias': () => '',
     'lambda invoke': (option) => {
       if (option('payload') === '{}') this.#alarms.push('AuthorizerErrors');
       return Buffer.from('{"message":{"reason":"malformed"},"reason":"malformed"}').toString('base64');
     },
     'lambda put-function-concurrency': (option) => {
-      const [, name = '', id = ''] = /^(PlantStore-\w+-prove)-(.*)$/.exec(option('function-name')) ?? [];
-      this.#stack(name).withoutInstances.push(id);
-      return '';
+      const { stack, id } = this.#functionOf(option);
+      stack.withoutInstances.push(id);
     },
     'lambda delete-function-concurrency': (option) => {
-      this.#stack(/^PlantStore-\w+-prove/.exec(option('function-name'))?.[0] ?? '').withoutInstances = [];
-      return '';
+      this.#functionOf(option).stack.withoutInstances = [];
     },
     'lambda get-account-settings': () => '10',
-    'lambda list-functions': () => '',
     'configure export-credentials': () =>
       'export AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE\nexport AWS_SECRET_ACCESS_KEY=secret',
-    'apigatewayv2 get-apis': () => '',
-    'deploy list-applications': () => '',
     'deploy list-deployment-groups': () => 'group',
     'deploy list-deployments': () => (this.#stop ? 'd-1' : ''),
-    'deploy update-deployment-group': () => '',
-    'deploy stop-deployment': () => {
-      this.#stop?.();
-      return '';
-    },
+    'deploy stop-deployment': () => this.#stop?.(),
     'cloudwatch describe-alarms': (option) => (option('alarm-names') ? `${changed}Faults` : ''),
-    'cloudwatch list-dashboards': () => '',
     'cloudwatch describe-alarm-history': (option) =>
       this.#alarms.some((alarm) => option('alarm-name').endsWith(`-${alarm}`)) ? '2026-11-26T16:00:00+00:00' : '',
     'cloudwatch get-metric-statistics': () => '30.0',
