@@ -47,21 +47,27 @@ type Intrinsic = {
 };
 
 /**
- * Converts a string, a `Ref`, an `Fn::GetAtt`, an `Fn::Join` or an `Fn::Sub` to a string. A `Ref` becomes its logical id,
- * an attribute `id.attribute`. @throws Error for anything else
+ * Returns a function that converts a string, a `Ref`, an `Fn::GetAtt`, an `Fn::Join` or an `Fn::Sub` to a string, and
+ * throws an Error for anything else. `textOf` makes the text of a reference to a resource or to its attribute.
  */
-export const resolve = (value: unknown): string => {
-  if (typeof value === 'string') return value;
-  const { Ref: id, 'Fn::Join': join, 'Fn::GetAtt': attribute, 'Fn::Sub': sub } = Object(value) as Intrinsic;
-  if (id !== undefined) return id;
-  if (attribute !== undefined) return attribute.join('.');
-  if (join !== undefined) return join[1].map(resolve).join(join[0]);
-  if (sub !== undefined) {
-    const [text, values] = typeof sub === 'string' ? [sub, {}] : sub;
-    return text.replaceAll(/\$\{(.*?)\}/g, (_, name: string) => resolve(values[name] ?? name));
-  }
-  throw new Error(`${JSON.stringify(value)} cannot be resolved here.`);
+export const resolver = (textOf: (id: string, attribute?: string) => string) => {
+  const resolve = (value: unknown): string => {
+    if (typeof value === 'string') return value;
+    const { Ref: id, 'Fn::Join': join, 'Fn::GetAtt': attribute, 'Fn::Sub': sub } = Object(value) as Intrinsic;
+    if (id !== undefined) return textOf(id);
+    if (attribute !== undefined) return textOf(...attribute);
+    if (join !== undefined) return join[1].map(resolve).join(join[0]);
+    if (sub !== undefined) {
+      const [text, values] = typeof sub === 'string' ? [sub, {}] : sub;
+      return text.replaceAll(/\$\{(.*?)\}/g, (_, name: string) => resolve(values[name] ?? { Ref: name }));
+    }
+    throw new Error(`${JSON.stringify(value)} cannot be resolved here.`);
+  };
+  return resolve;
 };
+
+/** Converts a text in a template to a string. A `Ref` becomes its logical id, an attribute `id.attribute`. */
+export const resolve = resolver((...reference) => reference.join('.'));
 
 type Policy = { Version: string; Statement: Statement[] };
 type Statement = { Effect: string; Action: string | string[]; Resource: unknown; Condition?: object };

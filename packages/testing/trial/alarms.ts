@@ -54,17 +54,6 @@ const withCheck = ([minutes, values]: Span): Span => [
   values.some(([name]) => name === check) ? values : [[check, 0], ...values],
 ];
 
-const rehearsed = new WeakMap<readonly Span[], Map<string, boolean[]>>();
-
-/** Evaluates an alarm once for the same spans, although each of many templates may have it. */
-const once = (spans: readonly Span[], alarm: string, evaluate: () => boolean[]): boolean[] => {
-  const known = rehearsed.get(spans) ?? new Map<string, boolean[]>();
-  rehearsed.set(spans, known);
-  const states = known.get(alarm) ?? evaluate();
-  known.set(alarm, states);
-  return states;
-};
-
 /**
  * Evaluates all alarms at the end of each minute. In minutes without a value of `check`, the check succeeds.
  * @returns for each alarm, whether it is on after each minute
@@ -77,12 +66,8 @@ export const rehearse = (template: object, given: readonly Span[]): Record<strin
   const states: Record<string, boolean[]> = {};
   const evaluate = (type: string, start: (alarm: Resource['Properties']) => (end: number) => boolean) =>
     Object.entries(propertiesOf(`AWS::CloudWatch::${type}`, template as Template)).map(([id, alarm]): string => {
-      const after = () => {
-        const isOn = start(alarm);
-        return Array.from({ length }, (_, minute) => isOn(minute + 1));
-      };
-      // A composite alarm depends on the others, too.
-      states[id] = type === 'Alarm' ? once(given, JSON.stringify(alarm), after) : after();
+      const isOn = start(alarm);
+      states[id] = Array.from({ length }, (_, minute) => isOn(minute + 1));
       return id;
     });
   const ids = [

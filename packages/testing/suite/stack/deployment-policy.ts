@@ -1,15 +1,28 @@
 /** Tests that infra/deployment-policy.json allows all that deployments need, and no way to more. */
 
-import { combinations, handlers, names, withStack } from '@lambda-service/testing/stack';
-import { Template } from 'aws-cdk-lib/assertions';
-import { describe, expect, test } from 'vitest';
-import policy from '../../infra/deployment-policy.json' with { type: 'json' };
-import { readPolicy } from '../../packages/emulator/policy.ts';
+import { readFileSync } from 'node:fs';
+import { Template as StackTemplate } from 'aws-cdk-lib/assertions';
+import { describe, expect, inject, test } from 'vitest';
+import { readPolicy } from '../../../emulator/policy.ts';
+import { handlers, names } from '../../stack/handler-permissions.ts';
+import { combinations } from '../../stack/settings.ts';
+import { withStack } from '../../stack/stacks.ts';
+import { propertiesOf, resolver, type Template } from '../../stack/template.ts';
 
+const service = inject('stackName');
 /** As docs/deploy.md names the policy. */
-const policyName = 'PlantStoreDeployment';
+const policyName = `${service}Deployment`;
 
-/** Ignores conditions. A test below lists those about IAM. */
+type Statement = {
+  Sid: string;
+  Effect: string;
+  Action: string | string[];
+  Resource: string | string[];
+  Condition?: object;
+};
+
+const policy: { Statement: Statement[] } = JSON.parse(readFileSync('infra/deployment-policy.json', 'utf8'));
+
 const decide = readPolicy(
   policy.Statement.map(({ Action, Resource }) => ({
     effect: 'Allow',
@@ -17,17 +30,22 @@ const decide = readPolicy(
     resources: [Resource].flat(),
   })),
 );
+/** Ignores conditions. A test below lists those about IAM. */
 const isAllowed = (action: string, resource: string): boolean => decide(action, resource) === 'allowed';
 
-type Resource = { Type: string; Properties?: Record<string, unknown> };
-type Stack = { name: string; Resources: Record<string, Resource> };
+type Stack = Template & { name: string };
 
 const stacks = combinations.map(({ context }) =>
   withStack({ ...context, permissionsBoundary: policyName }, (stack): Stack => {
-    const { Resources } = Template.fromStack(stack).toJSON();
-    return { name: stack.stackName, Resources };
+    const template = StackTemplate.fromStack(stack).toJSON() as Template;
+    return { ...template, name: stack.stackName };
   }),
 );
+
+/** A stack with only this resource. */
+const stackWith = (Type: string, Properties = {}): Stack => ({
+  ...{ name: `${service}-dev`, Resources: { Some: { Type, Properties } }, Outputs: {} },
+});
 
 const pseudoParameters: Record<string, string> = {
   'AWS::AccountId': 'ACCOUNT',
@@ -36,14 +54,11 @@ const pseudoParameters: Record<string, string> = {
 };
 
 /** Resolves the names and ARNs in a stack's template as CloudFormation does. */
-const textIn = (stack: Stack, value: unknown): string => {
-  const { Ref: id, 'Fn::GetAtt': attribute, 'Fn::Join': join } = Object(value);
-  if (join) return join[1].map((part: unknown) => textIn(stack, part)).join(join[0]);
-  if (attribute) return arnOf(stack, attribute[0]);
-  if (!id) return String(value);
-  if (stack.Resources[id]?.Type === 'AWS::Lambda::Version') return arnOf(stack, id);
-  return pseudoParameters[id] ?? nameOf(stack, id);
-};
+const textIn = (stack: Stack, value: unknown): string =>
+  resolver((id, attribute) => {
+    const isArn = attribute !== undefined || stack.Resources[id]?.Type === 'AWS::Lambda::Version';
+    return isArn ? arnOf(stack, id) : (pseudoParameters[id] ?? nameOf(stack, id));
+  })(value);
 
 const nameOf = (stack: Stack, id: string): string => {
   const { Type, Properties = {} } = stack.Resources[id] ?? { Type: '' };
@@ -77,104 +92,105 @@ const lackingFor = (stack: Stack, id: string): string[] => {
   });
 };
 
-describe('the policy for deployments', () => {
-  test('allows what CloudFormation needs for every resource of every stack', () => {
-    const lacking = stacks.flatMap((stack) => Object.keys(stack.Resources).flatMap((id) => lackingFor(stack, id)));
-    const advice = 'Add these to infra/deployment-policy.json, and update the policy: docs/deploy.md.';
-    expect([...new Set(lacking)], advice).toEqual([]);
-  });
+export const testDeploymentPolicy = () =>
+  describe('the policy for deployments', () => {
+    test('allows what CloudFormation needs for every resource of every stack', () => {
+      const lacking = stacks.flatMap((stack) => Object.keys(stack.Resources).flatMap((id) => lackingFor(stack, id)));
+      const advice = 'Add these to infra/deployment-policy.json, and update the policy: docs/deploy.md.';
+      expect([...new Set(lacking)], advice).toEqual([]);
+    });
 
-  test.each(Object.keys(handlers))('allows what CloudFormation needs for a resource of the type %s', (Type) => {
-    expect(lackingFor({ name: 'PlantStore-dev', Resources: { Some: { Type } } }, 'Some')).toEqual([]);
-  });
+    test.each(Object.keys(handlers))('allows what CloudFormation needs for a resource of the type %s', (Type) => {
+      expect(lackingFor(stackWith(Type), 'Some')).toEqual([]);
+    });
 
-  test('tells a team what a new type or name needs', () => {
-    const Properties = { FunctionName: 'other' };
-    const Resources = { Some: { Type: 'AWS::Lambda::Function', Properties }, Unknown: { Type: 'AWS::S3::Bucket' } };
-    const found = Object.keys(Resources).flatMap((id) => lackingFor({ name: 'PlantStore', Resources }, id));
-    expect(found).toContain(
-      'AWS::Lambda::Function needs lambda:CreateFunction on arn:aws:lambda:REGION:ACCOUNT:function:other.',
-    );
-    expect(found.at(-1)).toBe('AWS::S3::Bucket has no row in packages/testing/stack/handler-permissions.ts. Add one.');
-  });
+    test('tells a team what a new type or name needs', () => {
+      expect(lackingFor(stackWith('AWS::Lambda::Function', { FunctionName: 'other' }), 'Some')).toContain(
+        'AWS::Lambda::Function needs lambda:CreateFunction on arn:aws:lambda:REGION:ACCOUNT:function:other.',
+      );
+      expect(lackingFor(stackWith('AWS::S3::Bucket'), 'Some')).toEqual([
+        'AWS::S3::Bucket has no row in packages/testing/stack/handler-permissions.ts. Add one.',
+      ]);
+    });
 
-  const passedTo = ['codedeploy.amazonaws.com', 'lambda.amazonaws.com', 'scheduler.amazonaws.com'];
+    const passedTo = ['codedeploy.amazonaws.com', 'lambda.amazonaws.com', 'scheduler.amazonaws.com'];
 
-  test('allows what the roles of every stack allow, so that it can be their boundary; and every role has it', () => {
-    const beyond = stacks.flatMap((stack) => {
-      const propertiesOf = (type: string): Record<string, unknown>[] =>
-        Object.values(stack.Resources).flatMap(({ Type, Properties = {} }) => (Type === type ? [Properties] : []));
-      const roles = propertiesOf('AWS::IAM::Role');
-      for (const { PermissionsBoundary, AssumeRolePolicyDocument } of roles) {
-        expect(textIn(stack, PermissionsBoundary)).toBe(`arn:aws:iam::ACCOUNT:policy/${policyName}`);
-        for (const { Principal } of Object(AssumeRolePolicyDocument).Statement)
-          expect(passedTo, 'Add the service to RolesToServices in the policy.').toContain(Principal.Service);
-      }
-      const policies = [...roles.flatMap(({ Policies = [] }) => Policies), ...propertiesOf('AWS::IAM::Policy')];
-      return policies.map(Object).flatMap(({ PolicyDocument }) =>
-        PolicyDocument.Statement.flatMap(({ Action, Resource }: { Action: string | string[]; Resource: unknown }) => {
-          const resources = [Resource].flat().map((each) => textIn(stack, each));
-          const lacking = [Action].flat().filter((action) => !resources.every((each) => isAllowed(action, each)));
-          return lacking.map((action) => `${action} on ${resources}`);
-        }),
+    test('allows what the roles of every stack allow, so that it can be their boundary; and every role has it', () => {
+      const beyond = stacks.flatMap((stack) => {
+        const roles = Object.values(propertiesOf('AWS::IAM::Role', stack));
+        const separate = Object.values(propertiesOf('AWS::IAM::Policy', stack));
+        for (const { PermissionsBoundary, AssumeRolePolicyDocument } of roles) {
+          expect(textIn(stack, PermissionsBoundary)).toBe(`arn:aws:iam::ACCOUNT:policy/${policyName}`);
+          for (const { Principal } of Object(AssumeRolePolicyDocument).Statement)
+            expect(passedTo, 'Add the service to RolesToServices in the policy.').toContain(Principal.Service);
+        }
+        const policies = [...roles.flatMap(({ Policies = [] }) => Policies), ...separate];
+        return policies.map(Object).flatMap(({ PolicyDocument }) =>
+          PolicyDocument.Statement.flatMap(({ Action, Resource }: { Action: string | string[]; Resource: unknown }) => {
+            const resources = [Resource].flat().map((each) => textIn(stack, each));
+            const lacking = [Action].flat().filter((action) => !resources.every((each) => isAllowed(action, each)));
+            return lacking.map((action) => `${action} on ${resources}`);
+          }),
+        );
+      });
+      expect([...new Set(beyond)]).toEqual([]);
+    });
+
+    test('makes roles only with itself as their boundary, and passes them only to services that the stack uses', () => {
+      const powerful = policy.Statement.filter(({ Action }) =>
+        /\biam:(Attach|Create|Pass|Put|.*\*)/.test(String(Action)),
+      );
+      expect(powerful.map(({ Condition }) => Condition)).toEqual([
+        { ArnLike: { 'iam:PermissionsBoundary': `arn:*:iam::*:policy/${policyName}` } },
+        { StringEquals: { 'iam:PassedToService': passedTo } },
+        { StringEquals: { 'iam:AWSServiceName': 'ops.apigateway.amazonaws.com' } },
+      ]);
+      expect(policy.Statement.map(({ Effect }) => Effect)).toEqual(policy.Statement.map(() => 'Allow'));
+    });
+
+    test('changes only A records, and event sources only of its functions; it allows all of a service only by name', () => {
+      const bySid = Object.fromEntries(policy.Statement.map((each) => [each.Sid, each]));
+      expect(bySid['AddressRecords']?.Condition).toEqual({
+        'ForAllValues:StringEquals': { 'route53:ChangeResourceRecordSetsRecordTypes': ['A'] },
+      });
+      expect(bySid['EventsForFunctions']?.Condition).toEqual({
+        ArnLike: { 'lambda:FunctionArn': `arn:*:lambda:*:*:function:${service}-*` },
+      });
+      const whole = policy.Statement.map(({ Sid, Action }) => [
+        Sid,
+        [Action].flat().filter((each) => each.endsWith(':*')),
+      ]);
+      expect(Object.fromEntries(whole.slice(1).filter(([, actions]) => actions?.length))).toEqual({
+        WithoutNames: ['apigateway:*'],
+      });
+      expect(bySid['OfThisService']?.Resource).toEqual(
+        [bySid['OfThisService']?.Resource]
+          .flat()
+          .filter((each) => new RegExp(`[:/]${service}-\\*$`).test(String(each))),
       );
     });
-    expect([...new Set(beyond)]).toEqual([]);
-  });
 
-  test('makes roles only with itself as their boundary, and passes them only to services that the stack uses', () => {
-    const powerful = policy.Statement.filter(({ Action }) =>
-      /\biam:(Attach|Create|Pass|Put|.*\*)/.test(String(Action)),
-    );
-    expect(powerful.map(({ Condition }) => Condition)).toEqual([
-      { ArnLike: { 'iam:PermissionsBoundary': `arn:*:iam::*:policy/${policyName}` } },
-      { StringEquals: { 'iam:PassedToService': passedTo } },
-      { StringEquals: { 'iam:AWSServiceName': 'ops.apigateway.amazonaws.com' } },
-    ]);
-    expect(policy.Statement.map(({ Effect }) => Effect)).toEqual(policy.Statement.map(() => 'Allow'));
-  });
-
-  test('changes only A records, and event sources only of its functions; it allows all of a service only by name', () => {
-    const bySid = Object.fromEntries(policy.Statement.map((each) => [each.Sid, each]));
-    expect(bySid['AddressRecords']?.Condition).toEqual({
-      'ForAllValues:StringEquals': { 'route53:ChangeResourceRecordSetsRecordTypes': ['A'] },
+    test.each([
+      // Whoever may do one of these could become an administrator.
+      ['iam:AttachRolePolicy', `arn:aws:iam::ACCOUNT:role/${service}-Some`],
+      ['iam:DeleteRolePermissionsBoundary', `arn:aws:iam::ACCOUNT:role/${service}-Some`],
+      ['iam:CreatePolicyVersion', `arn:aws:iam::ACCOUNT:policy/${policyName}`],
+      ['iam:CreateUser', `arn:aws:iam::ACCOUNT:user/${service}-Some`],
+      ['iam:PutRolePolicy', 'arn:aws:iam::ACCOUNT:role/Some'],
+      ['iam:PassRole', 'arn:aws:iam::ACCOUNT:role/Some'],
+      ['lambda:UpdateFunctionCode', 'arn:aws:lambda:REGION:ACCOUNT:function:Some'],
+      ['sts:AssumeRole', 'arn:aws:iam::ACCOUNT:role/cdk-hnb659fds-deploy-role-ACCOUNT-REGION'],
+      // GitHub must not widen what it may do itself.
+      ['iam:PutRolePolicy', `arn:aws:iam::ACCOUNT:role/${service}GitHub-Prod-1A2B3C4D5E6F`],
+      ['iam:UpdateAssumeRolePolicy', `arn:aws:iam::ACCOUNT:role/${service}GitHub-Prod-1A2B3C4D5E6F`],
+      // Other services keep what they have.
+      ['dynamodb:DeleteTable', 'arn:aws:dynamodb:REGION:ACCOUNT:table/Some'],
+      ['kms:Decrypt', 'arn:aws:kms:REGION:ACCOUNT:key/ID'],
+    ])('does not allow %s on %s', (action, resource) => {
+      expect(isAllowed(action, resource)).toBe(false);
     });
-    expect(bySid['EventsForFunctions']?.Condition).toEqual({
-      ArnLike: { 'lambda:FunctionArn': 'arn:*:lambda:*:*:function:PlantStore-*' },
-    });
-    const whole = policy.Statement.map(({ Sid, Action }) => [
-      Sid,
-      [Action].flat().filter((each) => each.endsWith(':*')),
-    ]);
-    expect(Object.fromEntries(whole.slice(1).filter(([, actions]) => actions?.length))).toEqual({
-      WithoutNames: ['apigateway:*'],
-    });
-    expect(bySid['OfThisService']?.Resource).toEqual(
-      [bySid['OfThisService']?.Resource].flat().filter((each) => /[:/]PlantStore-\*$/.test(String(each))),
-    );
-  });
 
-  test.each([
-    // Whoever may do one of these could become an administrator.
-    ['iam:AttachRolePolicy', 'arn:aws:iam::ACCOUNT:role/PlantStore-Some'],
-    ['iam:DeleteRolePermissionsBoundary', 'arn:aws:iam::ACCOUNT:role/PlantStore-Some'],
-    ['iam:CreatePolicyVersion', `arn:aws:iam::ACCOUNT:policy/${policyName}`],
-    ['iam:CreateUser', 'arn:aws:iam::ACCOUNT:user/PlantStore-Some'],
-    ['iam:PutRolePolicy', 'arn:aws:iam::ACCOUNT:role/Some'],
-    ['iam:PassRole', 'arn:aws:iam::ACCOUNT:role/Some'],
-    ['lambda:UpdateFunctionCode', 'arn:aws:lambda:REGION:ACCOUNT:function:Some'],
-    ['sts:AssumeRole', 'arn:aws:iam::ACCOUNT:role/cdk-hnb659fds-deploy-role-ACCOUNT-REGION'],
-    // GitHub must not widen what it may do itself.
-    ['iam:PutRolePolicy', 'arn:aws:iam::ACCOUNT:role/PlantStoreGitHub-Prod-1A2B3C4D5E6F'],
-    ['iam:UpdateAssumeRolePolicy', 'arn:aws:iam::ACCOUNT:role/PlantStoreGitHub-Prod-1A2B3C4D5E6F'],
-    // Other services keep what they have.
-    ['dynamodb:DeleteTable', 'arn:aws:dynamodb:REGION:ACCOUNT:table/Some'],
-    ['kms:Decrypt', 'arn:aws:kms:REGION:ACCOUNT:key/ID'],
-  ])('does not allow %s on %s', (action, resource) => {
-    expect(isAllowed(action, resource)).toBe(false);
+    test('has at most 6,144 characters without white space, as IAM demands', () => {
+      expect(JSON.stringify(policy).length).toBeLessThanOrEqual(6_144);
+    });
   });
-
-  test('has at most 6,144 characters without white space, as IAM demands', () => {
-    expect(JSON.stringify(policy).length).toBeLessThanOrEqual(6_144);
-  });
-});

@@ -1,23 +1,19 @@
-/**
- * Tests the Lambda functions, and how a stack of stage `prod` shifts traffic to a new version. permissions.test.ts tests
- * what the functions may do.
- */
-
+/** Tests the Lambda functions, and how a stack of stage `prod` shifts traffic to a new version. */
+import { expect, inject, test } from 'vitest';
+import { externalIssuer, kinds, named } from '../../stack/settings.ts';
+import { plainTemplateOf } from '../../stack/stacks.ts';
 import {
-  byFunction,
-  byOperation,
+  arn,
   functionNames,
-  ofType,
   operationNames,
+  permissionsIn,
   permissionsOf,
   prod,
   propertiesOf,
   ref,
   resolve,
-  withoutHashes,
-} from '@lambda-service/testing/stack';
-import { expect, inject, test } from 'vitest';
-import { operations } from '../../functions/generated/contract.ts';
+} from '../../stack/template.ts';
+import { operations } from '../../under-test.ts';
 
 const functions = propertiesOf('AWS::Lambda::Function');
 const groups = propertiesOf('AWS::CodeDeploy::DeploymentGroup');
@@ -31,84 +27,109 @@ const settings = {
   LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'INFO', SystemLogLevel: 'INFO' },
 };
 
-test('every function runs on Node 24 and arm64, and logs JSON to a separate log group, which expires', () => {
-  const names = Object.keys(functions);
-  expect(names).toEqual(expect.arrayContaining([...functionNames, 'SmokeTest']));
-  const logs = propertiesOf('AWS::Logs::LogGroup');
-  for (const name of names) {
-    expect(functions[name]).toMatchObject(settings);
-    expect(functions[name]).toMatchObject({ LoggingConfig: { LogGroup: ref(`${name}Logs`) } });
-  }
-  for (const name of [...names.map((each) => `${each}Logs`), 'ApiAccessLog']) {
-    expect(logs[name], name).toMatchObject({ RetentionInDays: 90 });
-  }
-});
-
-test('withoutHashes leaves a SHA-256 whole, even if its end looks like the hash in a name', () => {
-  const sha256 = `${'a'.repeat(24)}12345678${'b'.repeat(32)}`;
-  const template = { Resources: { Fn12345678: { sha256 } } };
-  expect(withoutHashes(template)).toEqual({ Resources: { Fn: { sha256 } } });
-});
-
-test("the environment of each operation's function names the tables on which it has grants, and no others", () => {
-  const tables = Object.keys(ofType('AWS::DynamoDB::GlobalTable'));
-  for (const [, name] of operationNames) {
-    const { Variables } = Object(functions[name]?.['Environment']);
-    const named = tables.filter((table) => Object.values(Variables).some((value) => resolve(value) === table));
-    expect(named, name).toEqual(tables.filter((table) => permissionsOf(name).join().includes(`${table}.Arn`)));
-    expect(Variables, name).toMatchObject({ BUNDLE_SHA256: expect.stringMatching(/^[\da-f]{64}$/) });
-  }
-});
-
-test("the authorizer's time-out is below API Gateway's limit and above the time that fetching the issuer's keys may take", () => {
-  expect(functions['Authorizer']?.['Timeout'], 'seconds').toBeLessThan(10);
-  expect(functions['Authorizer']?.['Timeout'], 'seconds').toBeGreaterThan(3);
-});
-
-test('an operation has a time-out of 5 s; the code in packages/runtime/http/ answers at least 2.7 s before that, so within 2.3 s', () => {
-  for (const [, name] of operationNames) expect(functions[name]?.['Timeout'], name).toBe(5);
-});
-
-test('each new version is smoke-tested before it gets requests, rolled out in steps, and rolled back by an alarm', () => {
-  expect(groups).toMatchObject(
-    byFunction((name) => [
-      [
-        `${name}RollOut`,
-        {
-          DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent5Minutes',
-          AutoRollbackConfiguration: { Enabled: true, Events: ['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM'] },
-          AlarmConfiguration: { Enabled: true },
-        },
-      ],
-    ]),
-  );
-  for (const name of functionNames) {
-    const { Properties, UpdatePolicy, DependsOn } = prod.Resources[`${name}Live`] ?? {};
-    expect(Properties).toMatchObject({ Name: 'live', FunctionName: ref(name) });
-    const update = { DeploymentGroupName: ref(`${name}RollOut`), BeforeAllowTrafficHook: ref('SmokeTest') };
-    expect(UpdatePolicy).toMatchObject({ CodeDeployLambdaAliasUpdate: update });
-    // First, the smoke test must know the new versions, and the permissions for the roll-out must exist.
-    expect(DependsOn).toEqual(expect.arrayContaining(['SmokeTest', `${name}RollOutRoleDefaultPolicy`]));
-  }
-  expect(prod.Resources['SmokeTest']?.DependsOn).toContain('SmokeTestRoleDefaultPolicy');
-});
-
-test("only a function's own alarms roll the function back: Errors and, if the function is an operation, also Faults", () => {
-  const faults: Record<string, string[]> = byOperation((name) => [[name, [`PlantStore-${name}Faults`]]]);
-  const alarms = Object.entries(groups).map(([name, { AlarmConfiguration }]) => {
-    const { Alarms } = AlarmConfiguration as { Alarms: { Name: { Ref: string } }[] };
-    return [name, Alarms.map(({ Name }) => prod.Resources[Name.Ref]?.Properties['AlarmName'])];
+export const testFunctions = (): void => {
+  test('every function runs on Node 24 and arm64, and logs JSON to a separate log group, which expires', () => {
+    const names = Object.keys(functions);
+    expect(names).toEqual(expect.arrayContaining([...functionNames, 'SmokeTest', 'OutsideCheck']));
+    const logs = propertiesOf('AWS::Logs::LogGroup');
+    for (const name of names) {
+      expect(functions[name], name).toMatchObject(settings);
+      expect(functions[name], name).toMatchObject({ LoggingConfig: { LogGroup: ref(`${name}Logs`) } });
+    }
+    for (const name of [...names.map((each) => `${each}Logs`), 'ApiAccessLog'])
+      expect(logs[name], name).toMatchObject({ RetentionInDays: 90 });
   });
-  expect(Object.fromEntries(alarms)).toEqual(
-    byFunction((name) => [[`${name}RollOut`, [`PlantStore-${name}Errors`, ...(faults[name] ?? [])]]]),
-  );
-});
 
-test('the environment of the smoke test names the table, the new version of each function, and the issuer that the authorizer trusts', () => {
-  const { environment } = inject('stack').functions.find(({ name }) => name.startsWith('SmokeTest')) ?? {};
-  const { TableName } = inject('stack').tables[0] ?? {};
-  expect(environment).toMatchObject({ ISSUER: 'https://issuer.example', TABLE_NAME: TableName });
-  const names = [...Object.keys(operations), 'authorizer'];
-  const versions = names.map((name) => [name, expect.stringMatching(new RegExp(`:function:${name}[^:]*:1$`, 'i'))]);
-  expect(JSON.parse(environment?.['VERSIONS'] ?? '')).toEqual(Object.fromEntries(versions));
-});
+  test.each(operationNames)(
+    "%s has an environment that names the tables on which it has grants, and no others; its time-out is 5 s, 2.7 s above the runtime's own",
+    (_, name) => {
+      const { Environment, Timeout } = functions[name] ?? {};
+      const { Variables } = Object(Environment);
+      const tables = Object.keys(propertiesOf('AWS::DynamoDB::GlobalTable'));
+      const named = tables.filter((table) => Object.values(Variables).some((value) => resolve(value) === table));
+      expect(named).toEqual(tables.filter((table) => permissionsOf(name).join().includes(`${table}.Arn`)));
+      expect(Variables).toMatchObject({ BUNDLE_SHA256: expect.stringMatching(/^[\da-f]{64}$/) });
+      expect(Timeout).toBe(5);
+    },
+  );
+
+  test("the authorizer's time-out is below API Gateway's limit and above the time that fetching the issuer's keys may take", () => {
+    expect(functions['Authorizer']?.['Timeout'], 'seconds').toBeLessThan(10);
+    expect(functions['Authorizer']?.['Timeout'], 'seconds').toBeGreaterThan(3);
+  });
+
+  test.each(functionNames)(
+    'a new version of %s is smoke-tested before it gets requests, and rolled out in steps',
+    (name) => {
+      expect(groups[`${name}RollOut`]).toMatchObject({
+        DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent5Minutes',
+      });
+      const { Properties, UpdatePolicy, DependsOn } = prod.Resources[`${name}Live`] ?? {};
+      expect(Properties).toMatchObject({ Name: 'live', FunctionName: ref(name) });
+      const update = { DeploymentGroupName: ref(`${name}RollOut`), BeforeAllowTrafficHook: ref('SmokeTest') };
+      expect(UpdatePolicy).toMatchObject({ CodeDeployLambdaAliasUpdate: update });
+      // First, the smoke test must know the new versions, and the permissions for the roll-out must exist.
+      expect(DependsOn).toEqual(expect.arrayContaining(['SmokeTest', `${name}RollOutRoleDefaultPolicy`]));
+      expect(prod.Resources['SmokeTest']?.DependsOn).toContain('SmokeTestRoleDefaultPolicy');
+    },
+  );
+
+  test.each(functionNames)(
+    'only its own alarms roll %s back: Errors and, if it is an operation, also Faults',
+    (name) => {
+      const { AlarmConfiguration, AutoRollbackConfiguration } = groups[`${name}RollOut`] ?? {};
+      const { Enabled, Alarms } = AlarmConfiguration as { Enabled: boolean; Alarms: { Name: { Ref: string } }[] };
+      const kinds = name === 'Authorizer' ? ['Errors'] : ['Errors', 'Faults'];
+      expect(Alarms.map((each) => prod.Resources[each.Name.Ref]?.Properties['AlarmName'])).toEqual(
+        kinds.map((kind) => `${inject('stackName')}-${name}${kind}`),
+      );
+      expect(Enabled).toBe(true);
+      expect(AutoRollbackConfiguration).toEqual({
+        Enabled: true,
+        Events: ['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM'],
+      });
+    },
+  );
+
+  test('the environment of the smoke test names the table, the new version of each function, and the issuer that the authorizer trusts', () => {
+    const { environment } = inject('stack').functions.find(({ name }) => name.startsWith('SmokeTest')) ?? {};
+    const { TableName } = inject('stack').tables[0] ?? {};
+    expect(environment).toMatchObject({ ISSUER: externalIssuer.issuer, TABLE_NAME: TableName });
+    const names = [...Object.keys(operations), 'authorizer'];
+    const versions = names.map((name) => [name, expect.stringMatching(new RegExp(`:function:${name}[^:]*:1$`, 'i'))]);
+    expect(JSON.parse(environment?.['VERSIONS'] ?? '')).toEqual(Object.fromEntries(versions));
+  });
+
+  test('a rule calls the check from outside every five minutes, and nothing else may call it', () => {
+    const targets = [expect.objectContaining({ Arn: arn('OutsideCheck') })];
+    const rules = Object.entries(propertiesOf('AWS::Events::Rule')).filter(([, { Targets }]) =>
+      JSON.stringify(Targets).includes('"OutsideCheck"'),
+    );
+    const every = { ScheduleExpression: 'rate(5 minutes)', State: 'ENABLED', Targets: targets };
+    expect(rules).toEqual([[expect.any(String), expect.objectContaining(every)]]);
+    const permissions = Object.values(propertiesOf('AWS::Lambda::Permission')).filter(({ FunctionName }) =>
+      JSON.stringify(FunctionName).includes('"OutsideCheck"'),
+    );
+    const events = { Principal: 'events.amazonaws.com', SourceArn: arn(rules[0]?.[0] ?? '') };
+    expect(permissions).toEqual([expect.objectContaining(events)]);
+  });
+
+  test('the check from outside calls the address that clients call, and may do nothing but write its log', () => {
+    const variablesOf = (template: typeof prod) =>
+      Object(propertiesOf('AWS::Lambda::Function', template)['OutsideCheck']?.['Environment']).Variables;
+    const variables = { BUNDLE_SHA256: expect.any(String), ISSUER: externalIssuer.issuer };
+    expect(variablesOf(prod)).toEqual({ ...variables, API_URL: prod.Outputs['ApiUrl']?.Value });
+    const withDomain = plainTemplateOf({ ...kinds.prodWithIssuer, ...named });
+    expect(variablesOf(withDomain)).toEqual({ ...variables, API_URL: `https://${named.domainName}` });
+    const { PolicyDocument } = propertiesOf('AWS::IAM::Policy')['OutsideCheckRoleDefaultPolicy'] ?? {};
+    const log = ['CreateLogStream', 'PutLogEvents'].map((action) => `Allow logs:${action}: OutsideCheckLogs.Arn`);
+    expect(permissionsIn(PolicyDocument)).toEqual(log);
+  });
+
+  test('no other resource waits for the check from outside, so it cannot stop a roll-out', () => {
+    const waiting = Object.entries(prod.Resources).filter(([, { DependsOn = [] }]) =>
+      DependsOn.some((each) => each.startsWith('OutsideCheck')),
+    );
+    expect(waiting.map(([name]) => name).filter((name) => !name.startsWith('OutsideCheck'))).toEqual([]);
+  });
+};

@@ -1,3 +1,0 @@
-import { testContract } from '@lambda-service/testing/suite/contract';
-
-testContract();

@@ -1,0 +1,7 @@
+import { testContract } from '@lambda-service/testing/suite/contract';
+import { testPermissions } from '@lambda-service/testing/suite/permissions';
+import { testStack } from '@lambda-service/testing/suite/stack';
+
+testContract();
+testStack();
+testPermissions();
