@@ -7,9 +7,8 @@
  */
 import { execSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { listEntries } from '@lambda-service/cdk/bundling';
+import { bundleInputs, listEntries } from '@lambda-service/cdk/bundling';
 import lock from '../package-lock.json' with { type: 'json' };
-import { bundleInputs } from '../test/kit/bundle-inputs.ts';
 
 type Component = { 'bom-ref': string; licenses?: { license?: { id: string }; expression?: string }[] };
 type Sbom = {

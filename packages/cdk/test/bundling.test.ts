@@ -4,15 +4,13 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { externalIssuer, featureFlags, withStack } from '@lambda-service/testing/stack';
-import { App } from 'aws-cdk-lib';
+import { createOperation } from '@lambda-service/testing/data';
+import { operationNames, withApp } from '@lambda-service/testing/stack';
+import { App, Duration, Stack } from 'aws-cdk-lib';
 import { describe, expect, inject, test, vi } from 'vitest';
-import { operations, scopes } from '../../functions/generated/contract.ts';
-import { PlantStoreStack } from '../../infra/plant-store-stack.ts';
-import { bundle, esbuildOptions, listEntries } from '../../packages/cdk/bundling.ts';
-import { defaultProvider } from '../../packages/cdk/sdk-stubs/credentials.ts';
-import { readSettings } from '../../packages/cdk/settings.ts';
-import { bundleInputs } from '../kit/bundle-inputs.ts';
+import { bundle, bundleInputs, esbuildOptions, listEntries } from '../bundling.ts';
+import { defaultProvider } from '../sdk-stubs/credentials.ts';
+import { BundledFunction } from '../service-function.ts';
 
 /** The limits for the bundle of an operation: its size, and the packages that it may contain. */
 const operation = {
@@ -35,11 +33,8 @@ const operation = {
   ],
 };
 
-/** The limits for createPlant's bundle, which is smaller because docs/benchmarks.md promises how fast it starts. */
-const createPlant = { ...operation, bytes: 188_000 };
-
 /** The authorizer's bundle contains each route with its scopes, so each route raises the size limit by 100 bytes. */
-const authorizer = { bytes: 10_700 + 100 * Object.keys(scopes).length, packages: ['aws-jwt-verify'] };
+const authorizer = { bytes: 10_700 + 100 * operationNames.length, packages: ['aws-jwt-verify'] };
 
 /** Only deployments wait for the smoke test to start, so its bundle may be larger. */
 const smokeTest = {
@@ -47,10 +42,12 @@ const smokeTest = {
   packages: [...operation.packages, '@aws-sdk/client-codedeploy', '@aws-sdk/client-lambda'],
 };
 
-/** The limits for functions that the contract does not have, such as a queue's consumer. */
-const other = { ...operation };
-
-const limits = { operation, 'create-plant': createPlant, authorizer, 'smoke-test': smokeTest, other };
+const limits: Record<string, typeof operation> = {
+  authorizer,
+  'smoke-test': smokeTest,
+  // It is smaller, because docs/benchmarks.md promises how fast it starts.
+  [createOperation.file]: { ...operation, bytes: 188_000 },
+};
 
 const deployed = inject('stack').functions.map(({ folder }) => ({ folder, file: path.join(folder, 'index.js') }));
 
@@ -59,24 +56,19 @@ describe.each(listEntries())('the bundle of %s', (entry) => {
   const { files, packages, generatedBytes } = bundleInputs(entry);
   const size = code.length - generatedBytes;
   const name = entry.replace('.lambda.ts', '');
-  const usual = Object.values(operations).some(({ file }) => file === name) ? 'operation' : 'other';
-  const kind = name in limits ? (name as keyof typeof limits) : usual;
-  const limit = `${kind} in test/infra/bundles.test.ts`;
+  const { bytes, packages: allowed } = limits[name] ?? operation;
+  const limit = `${name in limits ? name : 'operation'} in packages/cdk/test/bundling.test.ts`;
 
   test('is not larger than its size limit', () => {
-    const { bytes } = limits[kind];
     const message = `Without the contract's code, the bundle has ${size} bytes, ${size - bytes} over its limit. Make it smaller, or raise \`bytes\` of ${limit}`;
     expect(size, message).toBeLessThanOrEqual(bytes);
   });
 
   test('contains only the packages on its list, and no file that is only for development', () => {
-    if (kind !== 'other') expect(packages).not.toEqual([]);
-    const allowed = limits[kind].packages.map((each) => `node_modules/${each}`);
+    if (name in limits) expect(packages).not.toEqual([]);
     const message = `If the function needs these packages, add them to \`packages\` of ${limit}`;
-    expect(
-      packages.filter((each) => !allowed.includes(each)),
-      message,
-    ).toEqual([]);
+    const others = packages.filter((each) => !allowed.includes(each.replace('node_modules/', '')));
+    expect(others, message).toEqual([]);
     expect(files).toContain(`functions/${entry}`);
     expect(files.filter((file) => !/^(functions|packages\/runtime|packages\/cdk\/sdk-stubs)\//.test(file))).toEqual([]);
   });
@@ -98,7 +90,7 @@ describe.each(listEntries())('the bundle of %s', (entry) => {
 
   test('is deployed as the only file of exactly one function; Lambda can read it, and other users cannot change it', () => {
     const own = deployed.filter(({ file }) => readFileSync(file).equals(code));
-    const message = `functions/${entry} must be the code of one function in infra/plant-store-stack.ts`;
+    const message = `functions/${entry} must be the code of one function of the stack`;
     expect(own, message).toHaveLength(1);
     for (const { folder, file } of own) {
       expect(readdirSync(folder)).toEqual(['index.js']);
@@ -148,13 +140,16 @@ test('the stub for credentials reads them from the environment, and throws if th
 });
 
 test("a function's asset has only its bundle, even if somebody has put other files into the folder", () => {
-  const context = { stage: 'dev', ...externalIssuer };
-  withStack(context, ({ node }) => {
-    const { outdir } = node.root as App;
-    const folder = path.join(outdir, 'bundles/CreatePlant');
+  const [entry = ''] = listEntries();
+  const add = (app: App) =>
+    new BundledFunction(new Stack(app, 'OrderStore'), 'CreateOrder', {
+      ...{ entry, stage: 'dev', tracing: false, timeout: Duration.seconds(5) },
+    });
+  withApp({}, (app) => {
+    add(app);
+    const folder = path.join(app.outdir, 'bundles/CreateOrder');
     writeFileSync(path.join(folder, 'evil.js'), '');
-    const app = new App({ outdir, context: { ...featureFlags, ...context }, builtinCloudFormationValidation: false });
-    new PlantStoreStack(app, readSettings(app.node));
+    add(new App({ outdir: app.outdir }));
     expect(readdirSync(folder)).toEqual(['index.js']);
   });
 });

@@ -2,14 +2,11 @@
 import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { copyProject, ownCache } from '@lambda-service/testing/copy-project';
-import { newId } from '@lambda-service/testing/data';
+import { bodyOf, createOperation, operations } from '@lambda-service/testing/data';
 import { fileFolder, programs, run, startLocalService } from '@lambda-service/testing/programs';
 import { answer, startScriptedService } from '@lambda-service/testing/servers';
 import { externalIssuer } from '@lambda-service/testing/stack';
-import { beforeEach, expect, test } from 'vitest';
-import { operations } from '../../functions/generated/contract.ts';
-import packageJson from '../../package.json' with { type: 'json' };
-import { optionsFor } from '../../tools/test/cli/kit/options-for.ts';
+import { beforeEach, expect, inject, test } from 'vitest';
 
 const generated = 'functions/generated';
 
@@ -20,9 +17,8 @@ const project = copy.folder;
 const read = (file: string) => readFile(path.join(project, file), 'utf8');
 const write = (file: string, text: string) => writeFile(path.join(project, file), text);
 const original = await read('schemas/openapi.yaml');
-const writeContract = (from: string, to: string) => write('schemas/openapi.yaml', original.replace(from, to));
-const { method, path: route } = operations.createPlant;
-const moveTo = (moved: string) => writeContract(`\n  ${route}:\n`, `\n  ${moved}:\n`);
+const { method, path: route } = createOperation;
+const moved = original.replace(`\n  ${route}:\n`, '\n  /moved:\n');
 
 const inProject = (script: string): [string, ...string[]] => ['sh', '-c', `cd '${project}' && exec ${script}`];
 const runInProject = (script: string, environment: Record<string, string> = {}) => {
@@ -44,21 +40,22 @@ const generateIfChanged = () =>
     `'${process.execPath}' -e "import('@lambda-service/cdk/generated-code').then((code) => code.generateIfChanged())"`,
   );
 
-// Before each test, the generated code is that of the original contract.
+// Before each test, the generated code is that of the original contract, but the contract has changed.
 beforeEach(async () => {
-  await write('schemas/openapi.yaml', original);
+  await write('schemas/openapi.yaml', moved);
   await cp(path.resolve(generated), path.join(project, generated), { recursive: true });
 });
 
 test('infra/app.ts synthesizes the contract as it is now', async () => {
-  await moveTo('/moved');
   const folder = path.join(home, 'moved');
   expect(await synthesize(folder)).toMatchObject({ code: 0, stderr: '' });
-  expect(await readFile(path.join(folder, 'PlantStore-dev.template.json'), 'utf8')).toContain(`"${method} /moved"`);
+  expect(await readFile(path.join(folder, `${inject('stackName')}-dev.template.json`), 'utf8')).toContain(
+    `"${method} /moved"`,
+  );
 });
 
 test('if the contract is refused, infra/app.ts says why in one line, and synthesizes nothing', async () => {
-  await writeContract('operationId:', 'x-id:');
+  await write('schemas/openapi.yaml', original.replace('operationId:', 'x-id:'));
   const folder = path.join(home, 'refused');
   const stderr = expect.stringMatching(/^schemas\/openapi\.yaml: .*operationId.*\n$/);
   expect(await synthesize(folder)).toEqual({ code: 1, stdout: '', stderr });
@@ -66,10 +63,7 @@ test('if the contract is refused, infra/app.ts says why in one line, and synthes
 });
 
 test('npm start serves the contract as it is now', async () => {
-  await moveTo('/moved');
-  const routes = Object.values(operations).map(
-    (each) => `${each.method} ${each.path === route ? '/moved' : each.path}`,
-  );
+  const routes = operations.map((each) => each.routeKey.replace(new RegExp(`${route}$`), '/moved'));
   const data = path.join(home, 'data');
   const service = await startLocalService(data, ownCache(copy), inProject(`'${process.execPath}' ${programs.start}`));
   expect(await service.stop()).toMatchObject({
@@ -78,16 +72,16 @@ test('npm start serves the contract as it is now', async () => {
   });
 });
 
-test('npm run plant calls the contract as it is now', async () => {
-  await moveTo('/moved');
+test('the command of the service calls the contract as it is now', async () => {
   const { baseUrl, requests } = await startScriptedService(answer(404, {}));
-  const options = optionsFor(newId()).map((text) => `'${text}'`);
-  await runInProject(`${packageJson.scripts['plant']} create --url ${baseUrl} --token a.b.c ${options.join(' ')}`);
+  const { scripts }: { scripts: Record<string, string> } = JSON.parse(await read('package.json'));
+  const script = Object.values(scripts).find((each) => each.includes('tools/cli/regenerate.ts'));
+  await write('items.ndjson', bodyOf());
+  await runInProject(`${script} import items.ndjson --url ${baseUrl} --token a.b.c`);
   expect(requests).toMatchObject([{ url: '/moved' }]);
 });
 
 test('the tests run with code of the contract as it is now', async () => {
-  await moveTo('/moved');
   // Vitest calls this function before it runs tests, which get what it provides.
   const setUp = `const provided = {};
     const { default: setUp } = await import('./packages/testing/bundled-stack.ts');
@@ -100,6 +94,7 @@ test('the tests run with code of the contract as it is now', async () => {
 
 test('a change of the generator, or a generation that was interrupted, makes the next program generate', async () => {
   const types = `${generated}/contract.ts`;
+  await write('schemas/openapi.yaml', original);
   const before = await read(types);
   await write('packages/contract/types.ts', `${await read('packages/contract/types.ts')}// changed\n`);
   await generateIfChanged();
@@ -108,7 +103,7 @@ test('a change of the generator, or a generation that was interrupted, makes the
   await rm(path.join(project, types));
   await generateIfChanged();
   expect(await read(types)).toContain('SHA-256');
-  const module = `${generated}/create-plant.js`;
+  const module = `${generated}/${createOperation.file}.js`;
   await rm(path.join(project, module));
   await generateIfChanged();
   expect(await read(module)).toContain('validate');

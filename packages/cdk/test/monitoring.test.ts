@@ -1,8 +1,18 @@
-/** Rehearses the alarms on what docs/operate/runbook.md promises: when Page and Ticket go off, and for how long. */
-import { isDeepStrictEqual } from 'node:util';
-import { prod, propertiesOf, type Template } from '@lambda-service/testing/stack';
+/**
+ * Rehearses the alarms on what docs/operate/runbook.md promises: when Page and Ticket go off, and for how long. Also
+ * tests whom they notify, and what the dashboard shows.
+ */
+import { arn, ofType, orderTemplate, prod, propertiesOf, ref, resolve } from '@lambda-service/testing/stack';
 import { check, rehearse, type Span, type Value } from '@lambda-service/testing/trial';
-import { expect, test } from 'vitest';
+import { Duration } from 'aws-cdk-lib';
+import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import { expect, inject, test } from 'vitest';
+import { setBundle } from '../bundling.ts';
+import { GuardedApi } from '../guarded-api.ts';
+import { Monitoring } from '../monitoring.ts';
+import { ServiceFunction } from '../service-function.ts';
 
 const requests = 'AWS/ApiGateway Count Api';
 const errors = 'AWS/ApiGateway 5xx Api';
@@ -57,19 +67,122 @@ const timesOf = (name: string, states: boolean[] = []): string[] =>
     return [`${name} ${start + 1 - day}–${states.indexOf(false, start) + 1 - day}`];
   });
 
-const notified = (template: Template, spans: Span[]): string[] => {
-  const states = rehearse(template, spans);
-  return ['Page', 'Ticket'].flatMap((name) => timesOf(name, states[name]));
-};
-
 test.each(rows)('%s: Page and Ticket notify as listed', (_, spans, expected) => {
-  expect(notified(prod, spans)).toEqual(expected);
+  const states = rehearse(prod, spans);
+  expect(['Page', 'Ticket'].flatMap((name) => timesOf(name, states[name]))).toEqual(expected);
 });
 
-const windows = Object.keys(propertiesOf('AWS::CloudWatch::Alarm')).filter((id) => /\d[mhd]$/.test(id));
+const stackName = inject('stackName');
+const alarms = propertiesOf('AWS::CloudWatch::Alarm');
+const composites = propertiesOf('AWS::CloudWatch::CompositeAlarm');
 
-test.each(windows)('a row would fail if %s were always on', (id) => {
-  const broken = structuredClone(prod);
-  Object.assign(broken.Resources[id]?.Properties ?? {}, { Threshold: -1 });
-  expect(rows.every(([, spans, expected]) => isDeepStrictEqual(notified(broken, spans), expected))).toBe(false);
+test('only Page and Ticket notify, when they go off and when they end, each through another topic', () => {
+  const notify = (topic: string) => ({ AlarmActions: [ref(topic)], OKActions: [ref(topic)] });
+  expect(composites).toMatchObject({
+    MonitoringPage: { AlarmName: `${stackName}-Page`, ...notify('MonitoringPages') },
+    MonitoringTicket: { AlarmName: `${stackName}-Ticket`, ...notify('MonitoringTickets') },
+  });
+  expect(Object.keys(composites)).toHaveLength(2);
+  for (const alarm of Object.values(composites)) expect(alarm).not.toHaveProperty('ActionsEnabled');
+  expect(JSON.stringify(alarms)).not.toContain('Actions');
+});
+
+test('no data is good, except for the check from outside, and an alarm needs bad data in all its periods', () => {
+  const condition = { TreatMissingData: 'notBreaching', ComparisonOperator: 'GreaterThanThreshold' };
+  for (const alarm of Object.values(alarms)) {
+    if (alarm['AlarmName'] !== `${stackName}-OutsideCheck`) expect(alarm).toMatchObject(condition);
+    // By default, an alarm goes off only if all its periods meet the condition.
+    expect(alarm).not.toHaveProperty('DatapointsToAlarm');
+  }
+});
+
+const byCloudWatch = {
+  Effect: 'Allow',
+  Principal: { Service: 'cloudwatch.amazonaws.com' },
+  Condition: { StringEquals: { 'aws:SourceAccount': ref('AWS::AccountId') } },
+};
+
+test('only CloudWatch may publish to the topics, only for this account, and only over TLS', () => {
+  const insecure = { Effect: 'Deny', Action: 'sns:Publish', Condition: { Bool: { 'aws:SecureTransport': 'false' } } };
+  const statements = Object.values(propertiesOf('AWS::SNS::TopicPolicy')).map((each) => Object(each['PolicyDocument']));
+  expect(statements).toMatchObject(
+    Array(2).fill({ Statement: [insecure, { ...byCloudWatch, Action: 'sns:Publish' }] }),
+  );
+});
+
+test('one key, which rotates, encrypts both topics, and lets CloudWatch use it for this account', () => {
+  const topics = Object.values(propertiesOf('AWS::SNS::Topic'));
+  expect(topics).toEqual(Array(2).fill({ KmsMasterKeyId: arn('MonitoringKey') }));
+  expect(propertiesOf('AWS::KMS::Key')['MonitoringKey']).toMatchObject({
+    EnableKeyRotation: true,
+    KeyPolicy: {
+      Statement: [
+        // Without this statement of CDK's, nobody could manage the key.
+        { Effect: 'Allow', Action: 'kms:*', Principal: { AWS: expect.anything() } },
+        { ...byCloudWatch, Action: ['kms:Decrypt', 'kms:GenerateDataKey*'] },
+      ],
+    },
+  });
+});
+
+test('the dashboard shows every alarm, first those that notify', () => {
+  const body = JSON.stringify(propertiesOf('AWS::CloudWatch::Dashboard'));
+  const all = [...Object.keys(composites), ...Object.keys(alarms)].map((name) =>
+    body.indexOf(JSON.stringify(arn(name))),
+  );
+  expect(all).not.toContain(-1);
+  expect(Math.max(...all.slice(0, 2))).toBeLessThan(Math.min(...all.slice(2)));
+});
+
+test("the dashboard's name contains the region, and its URL opens it in the region of the stack", () => {
+  const name = prod.Resources['MonitoringDashboard']?.Properties['DashboardName'];
+  expect(resolve(name)).toBe(`${stackName}-Health-AWS::Region`);
+  expect(resolve(prod.Outputs['DashboardUrl']?.Value)).toBe(
+    `https://AWS::Region.console.aws.amazon.com/cloudwatch/home?region=AWS::Region#dashboards/dashboard/${stackName}-Health-AWS::Region`,
+  );
+});
+
+/** A stack with two tables and a queue. */
+const template = orderTemplate((stack) => {
+  const entry = 'authorizer-example.lambda.ts';
+  setBundle(entry, Buffer.from('exports.handler = () => {};'));
+  const common = { stage: 'dev', tracing: false } as const;
+  const authorizer = new ServiceFunction(stack, 'Authorizer', { entry, timeout: Duration.seconds(5), ...common });
+  const api = new GuardedApi(stack, 'Api', {
+    authorizer: authorizer.live,
+    cors: { operations: {}, responseHeaders: [], allowOrigins: [] },
+    throttle: { rateLimit: 1, burstLimit: 1 },
+    domain: undefined,
+    stage: 'dev',
+  });
+  const partitionKey = { name: 'id', type: AttributeType.STRING };
+  for (const name of ['Orders', 'Labels']) new TableV2(stack, name, { partitionKey });
+  const warehouse = new Construct(stack, 'Warehouse');
+  const queue = new Queue(warehouse, 'Unread');
+  new Queue(warehouse, 'Scans', { deadLetterQueue: { queue, maxReceiveCount: 3 } });
+  const parts = { api, operations: [], authorizer, pages: [] };
+  new Monitoring(stack, 'Monitoring', { ...parts, stage: 'dev', alarmEmail: undefined });
+});
+const graphs = JSON.stringify(propertiesOf('AWS::CloudWatch::Dashboard', template)).replaceAll('\\', '');
+
+test('a second table has its own graphs, besides those of the first', () => {
+  for (const title of ['Latency of the table', 'Consumed capacity', 'Refusals and errors of the table'])
+    for (const name of [title, `${title} Labels`]) expect(graphs).toContain(`"title":"${name}"`);
+});
+
+test('a dead-letter queue has an alarm, which is named after the queue that it serves and the construct around it, opens a ticket, and is on the dashboard', () => {
+  const ofQueues = Object.entries(propertiesOf('AWS::CloudWatch::Alarm', template)).filter(
+    ([, { Namespace }]) => Namespace === 'AWS/SQS',
+  );
+  const expected = {
+    AlarmName: 'OrderStore-WarehouseScansDeadLetters',
+    MetricName: 'ApproximateNumberOfMessagesVisible',
+    Dimensions: [{ Name: 'QueueName', Value: { 'Fn::GetAtt': ['WarehouseUnread', 'QueueName'] } }],
+    Statistic: 'Maximum',
+    Threshold: 0,
+  };
+  expect(ofQueues).toEqual([[expect.any(String), expect.objectContaining(expected)]]);
+  const alarm = JSON.stringify(arn(String(ofQueues[0]?.[0])));
+  expect(JSON.stringify(ofType('AWS::CloudWatch::CompositeAlarm', template)['MonitoringTicket'])).toContain(alarm);
+  expect(graphs).toContain(alarm);
 });

@@ -6,10 +6,7 @@ import path from 'node:path';
 import { run, testFolder } from '@lambda-service/testing/programs';
 import { featureFlags, kinds } from '@lambda-service/testing/stack';
 import { expect, inject, test } from 'vitest';
-import { listEntries } from '../../packages/cdk/bundling.ts';
-import { bundleInputs } from '../kit/bundle-inputs.ts';
-
-const root = path.resolve(import.meta.dirname, '../..');
+import { bundleInputs, listEntries } from '../bundling.ts';
 
 /**
  * Copies the sources of the stack and the packages in its bundles to `folder`, and links the other packages. Bundled
@@ -17,11 +14,11 @@ const root = path.resolve(import.meta.dirname, '../..');
  */
 const copyInto = (folder: string): void => {
   for (const each of ['functions', 'infra', 'schemas', 'packages/contract', 'package.json', 'tsconfig.json']) {
-    cpSync(path.join(root, each), path.join(folder, each), { recursive: true });
+    cpSync(each, path.join(folder, each), { recursive: true });
   }
   const bundled = new Set(listEntries().flatMap((entry) => bundleInputs(entry).packages));
-  for (const location of globSync('node_modules/{[!@]*,@*/*}', { cwd: root })) {
-    const [from, to] = [path.join(root, location), path.join(folder, location)];
+  for (const location of globSync('node_modules/{[!@]*,@*/*}')) {
+    const [from, to] = [path.resolve(location), path.join(folder, location)];
     if (bundled.has(location)) cpSync(from, to, { recursive: true });
     else {
       mkdirSync(path.dirname(to), { recursive: true });
@@ -48,7 +45,7 @@ test('a build in another folder, with another umask, locale and time zone, makes
   };
   const { code, stderr } = await run('sh', ['-c', command], environment).ended;
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  const text = readFileSync(path.join(output, 'PlantStore.template.json'), 'utf8');
+  const text = readFileSync(path.join(output, `${inject('stackName')}.template.json`), 'utf8');
   expect(withoutMetadata(text)).toEqual(withoutMetadata(JSON.stringify(inject('template'))));
   for (const { name, folder: asset } of inject('stack').functions) {
     const [here, there] = [asset, path.join(output, path.basename(asset))].map((each) =>

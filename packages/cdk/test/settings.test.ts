@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { named, zone } from '@lambda-service/testing/stack';
 import { RootConstruct } from 'constructs';
 import { describe, expect, test } from 'vitest';
-import { cdkKeys, keys, maxWriteUnits, readSettings } from '../../packages/cdk/settings.ts';
+import { cdkKeys, maxWriteUnits, readSettings } from '../settings.ts';
 
 type Context = Record<string, unknown>;
 
@@ -149,10 +148,6 @@ describe('the settings', () => {
       'alarmEmail is not set: must be set in prod: to one email address, or none if nobody wants mail.',
     ],
     [{ issuer }, 'audience is not set: must be set together with issuer, for the same stages; or leave out issuer.'],
-    [
-      { issuer, audience: 'none' },
-      "clientIds is not set: must be set if audience is none: to the ids of the clients that may call the API, separated by commas, or any if the issuer's tokens for every API and client may.",
-    ],
     [{ tracing: 'yes' }, 'tracing is "yes": must be on or off.'],
   ])('say in one sentence what is wrong with %j', (context, message) => {
     expect(() => read(context)).toThrow(new Error(`The context value ${message}`));
@@ -172,14 +167,5 @@ describe('the settings', () => {
     expect(() => read({ stge: 'dev' })).toThrow(message);
     const ofCdk = ['@aws-cdk/core:checkSecretUsage', 'hosted-zone:account=1', ...cdkKeys];
     expect(read(Object.fromEntries(ofCdk.map((key) => [key, true])))).toEqual(defaults);
-  });
-
-  test('are all listed in docs/deploy.md', () => {
-    const [, table = ''] = /^## Settings\n(.*?)^## /ms.exec(readFileSync('docs/deploy.md', 'utf8')) ?? [];
-    const cells = [...table.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = '']) => cell);
-    const listed = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, key]) => key));
-    const message =
-      'The table below "Settings" in docs/deploy.md must have the keys of `schema` in packages/cdk/settings.ts';
-    expect(listed.sort(), message).toEqual([...keys].sort());
   });
 });
