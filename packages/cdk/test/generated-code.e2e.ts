@@ -63,7 +63,7 @@ test('if the contract is refused, infra/app.ts says why in one line, and synthes
 });
 
 test('npm start serves the contract as it is now', async () => {
-  const routes = operations.map((each) => each.routeKey.replace(new RegExp(`${route}$`), '/moved'));
+  const routes = operations.map((each) => `${each.method} ${each.path === route ? '/moved' : each.path}`);
   const data = path.join(home, 'data');
   const service = await startLocalService(data, ownCache(copy), inProject(`'${process.execPath}' ${programs.start}`));
   expect(await service.stop()).toMatchObject({
