@@ -22,13 +22,14 @@ const leftOut = {
    * With another name and other data. The end-to-end tests take most time: suite/function.lambda.test.ts has the rows of
    * http.e2e.ts, and the smoke test is the one trial whose data is written by hand.
    */
-  contract: [...unaffected, '**/*.e2e.ts', '**/!(smoke-test).trial.ts', 'test/infra/{promises,version-role}.test.ts'],
+  contract: [...unaffected, '**/*.e2e.ts', '**/!(smoke-test).trial.ts', 'packages/cdk/test/version-role.test.ts'],
   /** With an operation and a queue, which change neither createPlant nor its data. */
   guide: [
     ...unaffected,
     '**/*.{e2e,trial}.ts',
-    'test/{editors,package-lock,pasted-commands,workflows}.test.ts',
-    'test/infra/{github,outside-check,promises}.test.ts',
+    'tools/test/project/{editors,package-lock,workflows}.test.ts',
+    'test/pasted-commands.test.ts',
+    'packages/cdk/test/github.test.ts',
     'test/plants/**',
     'tools/test/cli/!(operation-options).test.ts',
     'tools/test/release/{diff/loss,verify,version}.test.ts',

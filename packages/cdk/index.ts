@@ -9,6 +9,6 @@ export { listRoutes, OperationFunction, scopesOf } from './operations.ts';
 export { OutsideCheck } from './outside-check.ts';
 export { BundledFunction, ServiceFunction } from './service-function.ts';
 export { type ServiceNames, ServiceStack } from './service-stack.ts';
-export { ConfigurationError, maxWriteUnits, readSettings, type Settings } from './settings.ts';
+export { ConfigurationError, keys as settingKeys, maxWriteUnits, readSettings, type Settings } from './settings.ts';
 export { SmokeTest } from './smoke-test.ts';
 export { trustedIssuer } from './token-issuer.ts';

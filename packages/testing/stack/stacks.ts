@@ -10,7 +10,7 @@ import { type Template as PlainTemplate, withoutHashes } from './template.ts';
 const addStack = await loadStack();
 
 /** Makes a CDK app with this context and passes it to `use`. */
-const withApp = <T>(context: Record<string, string>, use: (app: App) => T): T => {
+export const withApp = <T>(context: Record<string, string>, use: (app: App) => T): T => {
   // Without `outdir`, CDK leaves a temporary folder behind for each App.
   const outdir = mkdtempSync(path.join(os.tmpdir(), 'service-test-'));
   try {

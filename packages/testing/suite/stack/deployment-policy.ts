@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { Template as StackTemplate } from 'aws-cdk-lib/assertions';
+import { readPolicy } from 'http-api-emulator/testing';
 import { describe, expect, inject, test } from 'vitest';
-import { readPolicy } from '../../../emulator/policy.ts';
 import { handlers, names } from '../../stack/handler-permissions.ts';
 import { combinations } from '../../stack/settings.ts';
 import { withStack } from '../../stack/stacks.ts';

@@ -1,10 +1,9 @@
 /** Tests that the documents and the workflow that a team keeps fit the stack. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { GitHubStack, readGitHub } from '@lambda-service/cdk';
+import { GitHubStack, readGitHub, settingKeys } from '@lambda-service/cdk';
 import { Template } from 'aws-cdk-lib/assertions';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { keys } from '../../../cdk/settings.ts';
 import { withApp } from '../../stack/stacks.ts';
 import { propertiesOf, withoutHashes } from '../../stack/template.ts';
 
@@ -26,9 +25,8 @@ export const testDocuments = (): void => {
     const [, table = ''] = /^## Settings\n(.*?)^## /ms.exec(readFileSync('docs/deploy.md', 'utf8')) ?? [];
     const cells = [...table.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = '']) => cell);
     const listed = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, key]) => key));
-    const message =
-      'The table below "Settings" in docs/deploy.md must have the keys of `schema` in packages/cdk/settings.ts';
-    expect(listed.sort(), message).toEqual([...keys].sort());
+    const message = 'The table below "Settings" in docs/deploy.md must have the keys that @lambda-service/cdk reads';
+    expect(listed.sort(), message).toEqual([...settingKeys].sort());
   });
 
   test.each(recipes)('the command in $document gives $app the settings that it needs', ({ app, given }) => {
