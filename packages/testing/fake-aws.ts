@@ -1,4 +1,8 @@
-/** Stand-ins for AWS. They speak HTTP, so that the SDK and its users run as they do against AWS. */
+/**
+ * Stand-ins for AWS. They speak HTTP, so that the SDK and its users run as they do against AWS.
+ * @example
+ * const { environment, calls } = await startAccount({ outputs: { ApiUrl } }, () => ({ body: {} }));
+ */
 import { createServer } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import type { Outcome } from 'http-api-emulator';

@@ -1,4 +1,10 @@
-/** Runs the function of an operation within the test process, from its source or from its bundle. */
+/**
+ * Runs the function of an operation within the test process, from its source or from its bundle.
+ * @example
+ * const service = await startInProcess(() => import('../functions/create-order.lambda.ts'));
+ * expect(await service.invoke(proxyEvent(bodyOf()))).toMatchObject({ status: 200, log: [{ level: 'info' }] });
+ * @throws Error on loading, as the function does, if a variable is missing
+ */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { parseJson } from '@lambda-service/client';

@@ -1,3 +1,9 @@
+/**
+ * Access tokens, right or wrong in one place.
+ * @example
+ * const key = await makeKey('ES256', 'key-1');
+ * const expired = await sign(key, claims({ exp: inSeconds(-60) }));
+ */
 import { CompactSign, type CryptoKey, exportJWK, generateKeyPair, type JWK } from 'jose';
 
 export const issuer = 'https://issuer.example';

@@ -1,3 +1,8 @@
+/**
+ * Servers on free ports of 127.0.0.1.
+ * @example
+ * const { baseUrl, received } = await startScriptedService(answer(503, {}), answer(200, { name: 'a' }));
+ */
 export { closeServer, listen } from 'http-api-emulator/servers';
 export { makeCertificate } from '../../../tools/start/issuer.ts';
 export * from './scripted-service.ts';
