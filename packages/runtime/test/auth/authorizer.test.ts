@@ -58,41 +58,42 @@ test.each<[passed: object, change: object, scopeClaim?: string]>([
   expect(logged).toEqual([{ outcome: 'allowed', gatewayRequestId }]);
 });
 
-test.each<[reason: string, authorization: string, routeKey?: string]>([
-  ['no bearer token', 'Basic dXNlcjpwYXNz'],
-  ['malformed', 'Bearer a.b.c'],
-  ['malformed', 'Bearer a.b.c', 'GET /open'],
-])('the authorizer logs the reason "%s" why it refuses "%s"', async (reason, authorization, routeKey = route) => {
-  expect(await start()(authorizerEvent(authorization, routeKey))).toEqual({ isAuthorized: false });
-  expect(logged).toEqual([{ outcome: 'refused', reason, gatewayRequestId }]);
-});
-
-/** A request that is refused for no `reason` is allowed. */
-test.each<[reason: string | undefined, change: object, environment: Record<string, string>, routeKey?: string]>([
-  [undefined, { scope: 'anything' }, {}, 'GET /open'],
-  [undefined, { scope: 'a/write a/read' }, {}, 'PUT /two'],
-  ['scope', { scope: 'a/read' }, {}, 'PUT /two'],
-  ['unknown route', {}, {}, '$default'],
-  ['unknown route', {}, {}, 'constructor'],
-  ['audience', { aud: undefined }, { AUDIENCE: 'urn:other' }],
-  [undefined, { aud: 'urn:payroll' }, { AUDIENCE: 'none' }],
-  [undefined, { aud: undefined }, { AUDIENCE: 'none' }],
-  // Only `none` itself turns the check off.
-  ['audience', { aud: 'urn:payroll' }, { AUDIENCE: 'None' }],
-  [undefined, {}, { CLIENT_IDS: 'client-1' }],
-  [undefined, {}, { CLIENT_IDS: 'other,client-1' }],
-  ['client', {}, { CLIENT_IDS: 'other' }],
-  // Only `any` itself turns the check off.
-  ['client', {}, { CLIENT_IDS: 'Any' }],
-  ['client', {}, { CLIENT_IDS: 'other,any' }],
+test.each([
+  [route, 'Basic dXNlcjpwYXNz', 'no bearer token'],
+  [route, 'Bearer a.b.c', 'malformed'],
+  ['GET /open', 'Bearer a.b.c', 'malformed'],
 ])(
-  'the authorizer refuses for the reason %j: a token with %j, with %j, for the route %s',
-  async (reason, ...request) => {
-    expect(await responseTo(...request)).toMatchObject({ isAuthorized: reason === undefined });
-    const outcome = reason === undefined ? { outcome: 'allowed' } : { outcome: 'refused', reason };
-    expect(logged).toEqual([{ ...outcome, gatewayRequestId }]);
+  'for the route %s, the authorizer refuses "%s", and logs the reason: %s',
+  async (routeKey, authorization, reason) => {
+    expect(await start()(authorizerEvent(authorization, routeKey))).toEqual({ isAuthorized: false });
+    expect(logged).toEqual([{ outcome: 'refused', reason, gatewayRequestId }]);
   },
 );
+
+test.each<[routeKey: string, change: object, environment: Record<string, string>, verdict: string]>([
+  ['GET /open', { scope: 'anything' }, {}, 'allowed'],
+  ['PUT /two', { scope: 'a/write a/read' }, {}, 'allowed'],
+  ['PUT /two', { scope: 'a/read' }, {}, 'scope'],
+  ['$default', {}, {}, 'unknown route'],
+  ['constructor', {}, {}, 'unknown route'],
+  [route, { aud: undefined }, { AUDIENCE: 'urn:other' }, 'audience'],
+  [route, { aud: 'urn:payroll' }, { AUDIENCE: 'none' }, 'allowed'],
+  [route, { aud: undefined }, { AUDIENCE: 'none' }, 'allowed'],
+  // Only `none` itself turns the check off.
+  [route, { aud: 'urn:payroll' }, { AUDIENCE: 'None' }, 'audience'],
+  [route, {}, { CLIENT_IDS: 'client-1' }, 'allowed'],
+  [route, {}, { CLIENT_IDS: 'other,client-1' }, 'allowed'],
+  [route, {}, { CLIENT_IDS: 'other' }, 'client'],
+  // Only `any` itself turns the check off.
+  [route, {}, { CLIENT_IDS: 'Any' }, 'client'],
+  [route, {}, { CLIENT_IDS: 'other,any' }, 'client'],
+])('for the route %s, the authorizer judges a token with %j by the settings %j: %s', async (...row) => {
+  const [routeKey, change, environment, verdict] = row;
+  const isAuthorized = verdict === 'allowed';
+  expect(await responseTo(change, environment, routeKey)).toMatchObject({ isAuthorized });
+  const outcome = isAuthorized ? { outcome: 'allowed' } : { outcome: 'refused', reason: verdict };
+  expect(logged).toEqual([{ ...outcome, gatewayRequestId }]);
+});
 
 test("the authorizer throws instead of refusing the token if the issuer's keys cannot be fetched", async () => {
   vi.mocked(SimpleFetcher.prototype.fetch).mockRejectedValue(new Error('down'));
