@@ -122,18 +122,10 @@ test('the help of a command says which options are required, their types, how to
 });
 
 test.each([
-  [
-    ['create-thing', 'delete-thing'],
-    ['create', 'delete'],
-  ],
-  [
-    ['create-thing', 'create-thing-part', 'get-thing'],
-    ['create-thing', 'create-thing-part', 'get'],
-  ],
-  [
-    ['add-thing', 'import-things'],
-    ['add-thing', 'import-things'],
-  ],
-])('the operations in the files %j have the commands %j, none of which is `add` or `import`', (files, commands) => {
-  expect(files.map((file) => commandName(file, files))).toEqual(commands);
+  ['create-thing delete-thing', 'create delete'],
+  ['create-thing create-thing-part get-thing', 'create-thing create-thing-part get'],
+  ['add-thing import-things', 'add-thing import-things'],
+])('the operations in the files %s have the commands %s, none of which is `add` or `import`', (files, commands) => {
+  const names = files.split(' ');
+  expect(names.map((name) => commandName(name, names)).join(' ')).toBe(commands);
 });
