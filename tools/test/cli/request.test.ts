@@ -3,7 +3,8 @@
 import { startAccount } from '@lambda-service/testing/fake-aws';
 import { testFolder } from '@lambda-service/testing/programs';
 import { answer, startScriptedService } from '@lambda-service/testing/servers';
-import { describe, expect, inject, test, vi } from 'vitest';
+import { until } from '@lambda-service/testing/waiting';
+import { describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { request } from '../../cli/request.ts';
 import { describeDeployed, describeLocal } from '../../cli/traced-request.ts';
 import { writeSession } from '../../start/session.ts';
@@ -164,6 +165,15 @@ describe('in the logs of a deployed stack, a search for a request', () => {
     const statuses = ['started', 'Running', 'Failed'];
     const reply = () => ({ body: { queryId: '1', status: statuses.shift() } });
     const { environment } = await startAccount({ logGroups }, reply);
-    await expect(find(environment)).rejects.toThrow('The logs cannot be searched: the query ended with the status');
+    // Do not wait half a second for the query.
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const message = 'The logs cannot be searched: the query ended with the status';
+    const failing = expect(find(environment)).rejects.toThrow(message);
+    await until(() => {
+      vi.runOnlyPendingTimers();
+      return statuses.length === 0;
+    });
+    await failing;
   });
 });
