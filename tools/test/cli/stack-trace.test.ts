@@ -7,14 +7,23 @@ import { testFolder } from '@lambda-service/testing/programs';
 import { buildSync } from 'esbuild';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { stackTrace, translateLog } from '../../cli/stack-trace.ts';
-import { hasPlaces, mapOf, prebuildBundles, takeStacks, toSources, withSources } from '../../start/bundles.ts';
+import { hasPlaces, mapOf, takeStacks, toSources, withSources } from '../../start/bundles.ts';
 import { runHere } from './kit/run-here.ts';
 
 const authorizer = inject('stack').functions.find(({ name }) => name.startsWith('Authorizer'));
 const sha256 = authorizer?.environment['BUNDLE_SHA256'] ?? '';
 const translated = (trace: string): string => toSources(trace, () => mapOf(sha256));
 
-await prebuildBundles();
+const bundles = inject('stack').functions.map(({ environment }) => environment['BUNDLE_SHA256'] ?? '');
+const stack = 'Error: oops\n    at start (/var/task/index.js:1:2000)';
+/** One log line for each function, in the format that Lambda writes. */
+const records = bundles.map((bundle) => ({ level: 'ERROR', message: { cause: { stack }, bundle } }));
+
+/** Runs here, because the source maps that it makes, which takes a second, are those of the other tests, too. */
+const command = runHere(stackTrace, ['--bundle', bundles[0] ?? '']);
+const log = records.map((record) => `2026-11-22T10:00:00Z ${JSON.stringify(record)}\n`).join('');
+command.child.stdin.end(`${log}${stack}\nEND\x1b[2J\n`);
+const printed = await command.ended;
 
 /** Returns the line of source code to which a stack frame points. */
 const sourceLine = (frame = ''): string | undefined => {
@@ -106,16 +115,8 @@ describe('stack traces in a log line', () => {
   });
 });
 
-const bundles = inject('stack').functions.map(({ environment }) => environment['BUNDLE_SHA256'] ?? '');
-const stack = 'Error: oops\n    at start (/var/task/index.js:1:2000)';
-/** One log line for each function, in the format that Lambda writes. */
-const records = bundles.map((bundle) => ({ level: 'ERROR', message: { cause: { stack }, bundle } }));
-
-test('npm run stack-trace prints each log line, with or without a timestamp, and the translated stack trace below it, and one of the bundle in --bundle', async () => {
-  const log = records.map((record) => `2026-11-22T10:00:00Z ${JSON.stringify(record)}\n`).join('');
-  const { child, ended } = runHere(stackTrace, ['--bundle', bundles[0] ?? '']);
-  child.stdin.end(`${log}${stack}\nEND\x1b[2J\n`);
-  const { code, stdout, stderr } = await ended;
+test('npm run stack-trace prints each log line, with or without a timestamp, and the translated stack trace below it, and one of the bundle in --bundle', () => {
+  const { code, stdout, stderr } = printed;
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(
     /^2026-11-22T10:00:00Z {"level":"ERROR","message":{"cause":{}}}\nError: oops\n {4}at start \(/,
