@@ -1,9 +1,7 @@
 /** Tests that a deployment leaves older versions of the functions the permissions that they had. */
-import { arn, emptyStack, type Template, withApp } from '@lambda-service/testing/stack';
-import { deployedOver } from '@lambda-service/testing/trial';
+import { arn, emptyStack, ofType, type Template, withApp } from '@lambda-service/testing/stack';
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Template as StackTemplate } from 'aws-cdk-lib/assertions';
-import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { type CfnRole, ManagedPolicy, Policy, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { describe, expect, test } from 'vitest';
@@ -11,53 +9,32 @@ import { setBundle } from '../bundling.ts';
 import { ServiceFunction } from '../service-function.ts';
 import { VersionRole } from '../version-role.ts';
 
-/** Makes a stack of stage `prod` with two functions. CreateOrder has this code, and may do `action` to the table. */
-const synthesize = (action = 'dynamodb:PutItem', code = ''): Template =>
+/** Makes a stack of stage `prod`, whose one function has this code and may do `action`. */
+const synthesize = ({ action = 's3:PutObject', code = '' }): Template =>
   withApp({}, (app) => {
+    const entry = 'version-example.lambda.ts';
+    setBundle(entry, Buffer.from(`exports.handler = () => {};${code}`));
+    const props = { entry, stage: 'prod', tracing: false, timeout: Duration.seconds(5) } as const;
     const stack = new Stack(app, 'OrderStore');
-    const add = (id: string, code: string) => {
-      const entry = `${id}-example.lambda.ts`;
-      setBundle(entry, Buffer.from(`exports.handler = () => {};${code}`));
-      const timeout = Duration.seconds(5);
-      return new ServiceFunction(stack, id, { entry, stage: 'prod', tracing: false, timeout });
-    };
-    const partitionKey = { name: 'id', type: AttributeType.STRING };
-    new TableV2(stack, 'Orders', { partitionKey }).grant(add('CreateOrder', code), action);
-    add('GetOrder', '');
+    const createOrder = new ServiceFunction(stack, 'CreateOrder', props);
+    createOrder.addToRolePolicy(new PolicyStatement({ actions: [action], resources: ['*'] }));
     return StackTemplate.fromStack(stack).toJSON() as Template;
   });
 
-const idsOf = ({ Resources }: Template, type: string): string[] =>
-  Object.keys(Resources).filter((each) => Resources[each]?.Type === type);
+const idIn = (template: Template, type: string): string => Object.keys(ofType(type, template)).join();
 
-const before = synthesize();
-
-describe('a deployment in prod that gives a function other permissions', () => {
-  const after = synthesize('dynamodb:GetItem');
-
-  test('changes and deletes nothing that the permissions of the older versions consist of', () => {
-    const account = deployedOver(before, after) as Template;
-    const roles = idsOf(before, 'AWS::IAM::Role');
-    expect(roles).toHaveLength(2);
-    for (const role of roles) expect(account.Resources[role]).toEqual(before.Resources[role]);
-    expect(idsOf(account, 'AWS::IAM::Policy')).toEqual([]);
-  });
-
-  test('makes a new version of that function with a new role, and no version of other functions', () => {
-    const isNew = (each: string) => !(each in before.Resources);
-    const versions = idsOf(after, 'AWS::Lambda::Version').filter(isNew);
-    expect(versions).toEqual([expect.stringMatching('^CreateOrderCurrentVersion')]);
-    const [role = '', ...others] = idsOf(after, 'AWS::IAM::Role').filter(isNew);
-    expect([role, others]).toEqual([expect.stringMatching('^CreateOrderRole'), []]);
-    const [fn = ''] = idsOf(after, 'AWS::Lambda::Function');
-    expect(after.Resources[fn]?.Properties['Role']).toEqual(arn(role));
-  });
-});
-
-test('a deployment of other code with the same permissions keeps the role', () => {
-  const after = synthesize(undefined, '// changed');
-  expect(idsOf(after, 'AWS::IAM::Role')).toEqual(idsOf(before, 'AWS::IAM::Role'));
-  expect(idsOf(after, 'AWS::Lambda::Version')).not.toEqual(idsOf(before, 'AWS::Lambda::Version'));
+test.each([
+  [{}, { role: 'the same', version: 'the same' }],
+  [{ code: '// changed' }, { role: 'the same', version: 'a new' }],
+  // The next deployment deletes neither the older version nor its role: in prod, both are kept.
+  [{ action: 's3:GetObject' }, { role: 'a new', version: 'a new' }],
+])('with %j, the next deployment of a function has %j', (change, expected) => {
+  const [before, after] = [synthesize({}), synthesize(change)];
+  const compare = (type: string) => (idIn(before, type) === idIn(after, type) ? 'the same' : 'a new');
+  expect({ role: compare('AWS::IAM::Role'), version: compare('AWS::Lambda::Version') }).toEqual(expected);
+  const [fn] = Object.values(ofType('AWS::Lambda::Function', after));
+  expect(fn?.Properties['Role']).toEqual(arn(idIn(after, 'AWS::IAM::Role')));
+  expect(ofType('AWS::IAM::Policy', after)).toEqual({});
 });
 
 describe("CDK's own ways to permit something", () => {

@@ -94,8 +94,8 @@ export const testMonitoring = (): void => {
     expect(links.filter(([, name = '', heading]) => name.toLowerCase() !== heading)).toEqual([]);
   });
 
-  test.each(everyAlarm.map((alarm) => [nameOf(alarm), alarm['AlarmDescription']]))(
-    'the mail of the alarm %s says what is wrong and which section of the runbook says what to do',
+  test.each(everyAlarm.map((each) => [nameOf(each), each['AlarmDescription']]))(
+    'the mail of %s says what is wrong, and what to do',
     (name, text) => {
       expect(text).toMatch(/^\w.+\. What/);
       expect(text).toContain(`What to do: docs/operate/runbook.md, ${kindOf(String(name))}.`);

@@ -3,6 +3,7 @@ import { AccountBudget } from '@lambda-service/cdk';
 import type { App, Stack } from 'aws-cdk-lib';
 import { expect, inject, test } from 'vitest';
 import { tableKey } from '../../data/example.ts';
+import { names } from '../../stack/handler-permissions.ts';
 import { externalIssuer, kinds } from '../../stack/settings.ts';
 import { emptyStack, plainTemplateOf, withStack } from '../../stack/stacks.ts';
 import { ofType, propertiesOf, ref, resolve, type Template, withoutHashes } from '../../stack/template.ts';
@@ -13,25 +14,12 @@ const mail = 'me@a.example';
 const tables = propertiesOf('AWS::DynamoDB::GlobalTable');
 const [firstTable = ''] = Object.keys(tables);
 
-/**
- * Resource names that may be the same in two stacks, because they must be unique only in an API, namespace, user pool,
- * role or function, or name something of AWS.
- */
-const inside = [
-  ...['ApiGatewayV2::Authorizer Name', 'ApiGatewayV2::Stage StageName', 'CloudWatch::Alarm MetricName'],
-  ...['Cognito::UserPoolResourceServer Name', 'IAM::Policy PolicyName', 'Lambda::Alias Name'],
-  'CodeDeploy::DeploymentGroup DeploymentConfigName',
-];
-
-/** Returns, as JSON, the names that the template sets for resources. CloudFormation makes up names for all others. */
+/** Returns the names that the template sets for resources, as JSON. CloudFormation makes up names for all others. */
 const namesIn = ({ Resources }: Template): string[] =>
-  Object.values(Resources).flatMap(({ Type, Properties = {} }) =>
-    Object.entries(Properties).flatMap(([key, value]) => {
-      const [what, name] = [`${Type.replace('AWS::', '')} ${key}`, JSON.stringify(value)];
-      const isReference = /"(Ref":"(?!AWS::)|Fn::GetAtt")/.test(name);
-      return key.endsWith('Name') && !isReference && !inside.includes(what) ? [`${what}: ${name}`] : [];
-    }),
-  );
+  Object.values(Resources).flatMap(({ Type, Properties = {} }) => {
+    const given = names[Type]?.split('.').reduce((inner: unknown, key) => Object(inner)[key], Properties);
+    return given === undefined ? [] : [JSON.stringify(given)];
+  });
 
 const keptOf = ({ Resources }: Template) =>
   Object.entries(Resources).flatMap(([name, { DeletionPolicy = 'Delete', UpdateReplacePolicy = DeletionPolicy }]) =>
@@ -70,9 +58,9 @@ export const testSettings = (): void => {
   });
 
   test('no two stacks in one account give their resources the same name', () => {
-    const names = [devAnna, dev, prod, prodAnna].flatMap((template) => [...new Set(namesIn(template))]);
-    expect(names).toContain(`Logs::LogGroup LogGroupName: "/aws/vendedlogs/${name}-dev-anna-AccessLog"`);
-    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+    const given = [devAnna, dev, prod, prodAnna].map((template) => [...new Set(namesIn(template))]);
+    expect(given[0]).toContain(`"/aws/vendedlogs/${name}-dev-anna-AccessLog"`);
+    expect(new Set(given.flat())).toHaveProperty('size', given.flat().length);
   });
 
   test('the tables, the user pool, the logs, and the function versions with their roles outlive a prod stack; nothing outlives a dev stack', () => {
@@ -89,46 +77,34 @@ export const testSettings = (): void => {
   });
 
   test.each([
-    ['prodWithIssuer' as const, ['Issuer']],
-    ['prod' as const, ['ClientId', 'TokenUrl', 'UserPoolId']],
-  ])(
-    'the outputs of a %s stack tell clients where to get tokens, and include the URL of the service, the table and all scopes of the contract',
-    (kind, ofIssuer) => {
-      const { Outputs } = plainTemplateOf(kinds[kind]);
-      const names = Object.keys(Outputs).filter((each) => !/.TableName$/.test(each));
-      expect(names.sort()).toEqual(['ApiUrl', 'DashboardUrl', 'Scope', 'TableName', ...ofIssuer].sort());
-      expect(Outputs['TableName']).toEqual({ Value: ref(firstTable) });
-      const scopes = String(Outputs['Scope']?.Value).split(' ');
-      expect(scopes).toEqual(expect.arrayContaining([...createOperation.scopes]));
-      expect(scopes.sort()).toEqual([...new Set(Object.values(operations).flatMap((each) => each.scopes))].sort());
-    },
-  );
+    [kinds.prodWithIssuer, ['Issuer']],
+    [kinds.prod, ['ClientId', 'TokenUrl', 'UserPoolId']],
+  ])('the outputs with %j include URL, table, scopes of the contract, and the issuer', (context, ofIssuer) => {
+    const { Outputs } = plainTemplateOf(context);
+    const outputs = Object.keys(Outputs).filter((each) => !/.TableName$/.test(each));
+    expect(outputs.sort()).toEqual(['ApiUrl', 'DashboardUrl', 'Scope', 'TableName', ...ofIssuer].sort());
+    expect(Outputs['TableName']).toEqual({ Value: ref(firstTable) });
+    const scopes = String(Outputs['Scope']?.Value).split(' ');
+    expect(scopes).toEqual(expect.arrayContaining([...createOperation.scopes]));
+    expect(scopes.sort()).toEqual([...new Set(Object.values(operations).flatMap((each) => each.scopes))].sort());
+  });
 
-  const ofPool = { 'Fn::GetAtt': ['TokenIssuerPool', 'ProviderURL'] };
+  const { issuer: ISSUER, audience: AUDIENCE, jwksUri, clientIds } = externalIssuer;
+  const pool = { 'Fn::GetAtt': ['TokenIssuerPool', 'ProviderURL'] };
+  const trustedPool = (clients: string) => ({
+    ISSUER: pool,
+    JWKS_URI: { 'Fn::Join': ['', [pool, '/.well-known/jwks.json']] },
+    AUDIENCE: 'none',
+    CLIENT_IDS: expect.toSatisfy((ids) => resolve(ids) === clients),
+    SCOPE_CLAIM: 'scope',
+  });
+  const trustedIssuer = { ISSUER, AUDIENCE, JWKS_URI: jwksUri, CLIENT_IDS: clientIds, SCOPE_CLAIM: 'scp,roles' };
+
   test.each<[whom: string, context: Record<string, string>, trusted: object]>([
-    [
-      'the external issuer',
-      { ...kinds.prodWithIssuer, scopeClaim: 'scp,roles' },
-      {
-        ISSUER: externalIssuer.issuer,
-        JWKS_URI: externalIssuer.jwksUri,
-        AUDIENCE: externalIssuer.audience,
-        CLIENT_IDS: externalIssuer.clientIds,
-        SCOPE_CLAIM: 'scp,roles',
-      },
-    ],
-    [
-      "the stack's own user pool, and its client and the further ones,",
-      { ...kinds.dev, clientIds: 'a,b' },
-      {
-        ISSUER: ofPool,
-        JWKS_URI: { 'Fn::Join': ['', [ofPool, '/.well-known/jwks.json']] },
-        AUDIENCE: 'none',
-        CLIENT_IDS: expect.toSatisfy((ids) => resolve(ids) === 'TokenIssuerPoolMachine,a,b'),
-        SCOPE_CLAIM: 'scope',
-      },
-    ],
-  ])('the authorizer trusts only %s that the CDK context names: %j', (_, context, trusted) => {
+    ["the stack's own user pool and its client", kinds.prod, trustedPool('TokenIssuerPoolMachine')],
+    ['more clients of that pool', { ...kinds.dev, clientIds: 'a,b' }, trustedPool('TokenIssuerPoolMachine,a,b')],
+    ['an external issuer', { ...kinds.prodWithIssuer, scopeClaim: 'scp,roles' }, trustedIssuer],
+  ])('the authorizer trusts %s if the CDK context says so: %j', (_, context, trusted) => {
     const { Variables } = Object(plainTemplateOf(context).Resources['Authorizer']?.Properties['Environment']);
     expect(Variables).toEqual({ BUNDLE_SHA256: expect.any(String), ...trusted });
   });
