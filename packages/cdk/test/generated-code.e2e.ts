@@ -77,7 +77,8 @@ test('the command of the service calls the contract as it is now', async () => {
   const { scripts }: { scripts: Record<string, string> } = JSON.parse(await read('package.json'));
   const script = Object.values(scripts).find((each) => each.includes('tools/cli/regenerate.ts'));
   await write('items.ndjson', bodyOf());
-  await runInProject(`${script} import items.ndjson --url ${baseUrl} --token a.b.c`);
+  // A relative path would be one in the folder in which npm was called.
+  await runInProject(`${script} import '${path.join(project, 'items.ndjson')}' --url ${baseUrl} --token a.b.c`);
   expect(requests).toMatchObject([{ url: '/moved' }]);
 });
 
@@ -85,7 +86,10 @@ test('the tests run with code of the contract as it is now', async () => {
   // Vitest calls this function before it runs tests, which get what it provides.
   const setUp = `const provided = {};
     const { default: setUp } = await import('./packages/testing/bundled-stack.ts');
-    const tearDown = await setUp({ provide: (key, value) => (provided[key] = value) });
+    const tearDown = await setUp({
+      config: { provide: { service: process.cwd() + '/test/service.ts' } },
+      provide: (key, value) => (provided[key] = value),
+    });
     console.log(JSON.stringify(provided.template));
     await tearDown();`;
   const { stdout } = await runInProject(`'${process.execPath}' --input-type=module -e "${setUp}"`);
