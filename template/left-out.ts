@@ -28,7 +28,6 @@ const leftOut = {
     ...unaffected,
     '**/*.{e2e,trial}.ts',
     'tools/test/project/{editors,package-lock,workflows}.test.ts',
-    'test/pasted-commands.test.ts',
     'packages/cdk/test/github.test.ts',
     'test/plants/**',
     'tools/test/cli/!(operation-options).test.ts',

@@ -66,6 +66,8 @@ const failureToPrepare = async (copy: ProjectCopy, milliseconds: number): Promis
 const testsOf = (file: string): string[][] => {
   // `npm test` leaves out the tests of this folder.
   if (file.startsWith('template/')) return [['exec', '--', 'vitest', 'run', '--config', 'template/vitest.config.ts']];
+  // `npm test` leaves out the test that runs the commands of the documents.
+  if (file.startsWith('docs/')) return [testsIn('test/docs'), ['exec', '--', 'vitest', 'run', 'test/pasted-commands']];
   const [, home = '', rest = file] = /^(packages\/[^/]+\/|tools\/)(.*)/.exec(file) ?? [];
   const likely = [`test/${rest.replace(/\.\w+$/, '')}.`, `test/${path.dirname(rest)}/`, 'test/'];
   return [...likely.map((part) => home + part), 'test/'].map(testsIn);
