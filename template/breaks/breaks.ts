@@ -105,6 +105,22 @@ const byFile: Record<string, Record<string, string>> = {
   'functions/create-plant.lambda.ts': {
     '[-  .use(timeLeft())\n-]': 'The store is called even if no time is left.',
     "outcome [-=== 'repeated'-]{+!== 'created'+} ?": 'A plant that a lost attempt stored is called a repeated one.',
+    '[-  .use(validEvent(rules))\n-]': 'A body that the contract does not allow is stored.',
+    '[-  50301: [[StoreUnavailable]],\n-]': 'A store that fails for a moment is a fault of ours, and pages.',
+    '{ outcome, store: storeTime(storeCalls)[-, gatewayRequestId: requestContext.requestId-] }':
+      'No log line belongs to a request.',
+  },
+  'functions/create-plant.ts': {
+    'outcome: await addItem(table, key, item, request){+.catch(() => "repeated")+},':
+      'A plant is acknowledged, although another one is stored.',
+  },
+  'functions/plant-table.ts': {
+    'id: attribute([-id-]{+Number(id)+})': 'An id beyond 2^53 is rounded.',
+    'tag: [-optional(tag)-]{+undefined+},': 'A tag is not stored.',
+    'tag: [-fieldValue(tag)-]{+undefined+},': 'A response lacks the tag.',
+  },
+  'functions/authorizer.lambda.ts': {
+    "tokenAuthorizer([-scopes-]{+{ 'POST /plants': [] }+})": 'A token without the scope gets in.',
   },
   'packages/runtime/time-budget.ts': {
     'responseTime = [-2_300-]{+3_300+}': 'A request waits a second too long for a store that hangs.',
@@ -201,7 +217,7 @@ const byFile: Record<string, Record<string, string>> = {
   },
   'packages/cdk/guarded-api.ts': {
     'Duration.[-seconds(0)-]{+minutes(5)+}': 'A token is accepted for up to five minutes after it expires.',
-    "[-defaultAuthorizer-]{+[allowOrigins.length > 0 ? 'authorizer' : 'defaultAuthorizer']+}: new":
+    "[-defaultAuthorizer-]{+[cors.allowOrigins.length > 0 ? 'authorizer' : 'defaultAuthorizer']+}: new":
       'With allowed origins, the API needs no token.',
     "[-?.defaultAddress === 'off'-] && {": 'A new domain name closes the only address that clients have.',
     "[-if (defaultAddress === 'off') this.node.defaultChild?.node.addDependency(domainName);\n    else -]this":
@@ -214,12 +230,21 @@ const byFile: Record<string, Record<string, string>> = {
   'infra/plant-store-stack.ts': {
     "plants.[-grant(createPlant, 'dynamodb:UpdateItem')-]{+grantWriteData(createPlant)+};":
       'createPlant may delete plants.',
+    'HttpLambdaIntegration(name, fn[-.live-])': 'A route calls code that no alarm watches.',
+    'operations: [-Object.values(functions)-]{+[]+}, authorizer }': 'Nobody learns that createPlant fails.',
+    '[-fn.rollOutInSteps(alarms, smokeTest)-]{+void [fn, alarms, smokeTest]+};':
+      'All requests get a new version at once, untried.',
   },
   'packages/cdk/outside-check.ts': {
     'TreatMissingData.[-BREACHING-]{+NOT_BREACHING+}': 'Nobody learns that the check no longer runs.',
     'Stats.[-AVERAGE-]{+SUM+}': 'Two failures in five minutes of three runs count as silence.',
   },
-  'infra/plants-table.ts': { "...(stage [-=== 'prod' -]&& {": 'A backup of the plants outlives a dev stack.' },
+  'infra/plants-table.ts': {
+    "...(stage [-=== 'prod' -]&& {": 'A backup of the plants outlives a dev stack.',
+    "deletionProtection: [-stage === 'prod'-]{+false+}": 'A command can delete the table in prod.',
+    "[-stage === 'prod' ? RemovalPolicy.RETAIN : -]RemovalPolicy.DESTROY":
+      'The plants are gone once the stack is deleted.',
+  },
   'packages/cdk/service-function.ts': {
     "resources: [[-this.functionArn, liveArn-]{+'*'+}]": 'A roll-out may change every function of the account.',
     'resources: [[-smokeTest-]{+this+}.functionArn] }));':

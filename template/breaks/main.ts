@@ -67,10 +67,11 @@ const testsOf = (file: string): string[][] => {
   // `npm test` leaves out the tests of this folder.
   if (file.startsWith('template/')) return [['exec', '--', 'vitest', 'run', '--config', 'template/vitest.config.ts']];
   // `npm test` leaves out the test that runs the commands of the documents.
-  if (file.startsWith('docs/')) return [testsIn('test/docs'), ['exec', '--', 'vitest', 'run', 'test/pasted-commands']];
+  if (file.startsWith('docs/'))
+    return [testsIn('test/docs.test.ts'), ['exec', '--', 'vitest', 'run', 'test/pasted-commands.e2e.ts']];
   const [, home = '', rest = file] = /^(packages\/[^/]+\/|tools\/)(.*)/.exec(file) ?? [];
   const likely = [`test/${rest.replace(/\.\w+$/, '')}.`, `test/${path.dirname(rest)}/`, 'test/'];
-  return [...likely.map((part) => home + part), 'test/'].map(testsIn);
+  return [...likely.map((part) => home + part), 'test/suite/', 'test/'].map(testsIn);
 };
 
 /**
