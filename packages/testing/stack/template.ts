@@ -104,10 +104,6 @@ export const operationNames = Object.keys(operations).map(
 /** The names of the functions that the API calls. Tests use them to expect, say, an alias for each function. */
 export const functionNames = ['Authorizer', ...operationNames.map(([, name]) => name)];
 
-/** Calls `make` for each function that the API calls, and joins the entries that it returns into one record. */
-export const byFunction = <T>(make: (name: string) => [resource: string, value: T][]): Record<string, T> =>
-  Object.fromEntries(functionNames.flatMap(make));
-
 /** Calls `make` for each operation, and joins the entries that it returns into one record. */
 export const byOperation = <T>(make: (name: string, id: string) => [resource: string, value: T][]): Record<string, T> =>
   Object.fromEntries(operationNames.flatMap(([id, name]) => make(name, id)));
