@@ -119,9 +119,6 @@ const byFile: Record<string, Record<string, string>> = {
     'tag: [-optional(tag)-]{+undefined+},': 'A tag is not stored.',
     'tag: [-fieldValue(tag)-]{+undefined+},': 'A response lacks the tag.',
   },
-  'functions/authorizer.lambda.ts': {
-    "tokenAuthorizer([-scopes-]{+{ 'POST /plants': [] }+})": 'A token without the scope gets in.',
-  },
   'packages/runtime/time-budget.ts': {
     'responseTime = [-2_300-]{+3_300+}': 'A request waits a second too long for a store that hangs.',
   },
