@@ -35,7 +35,7 @@ export type EventRequest = {
 };
 
 /**
- * Returns the event that the gateway would make of a request. A header that is undefined is left out.
+ * Returns the event that the gateway would make of a request. A header that is undefined is left out, and names become lower-case.
  * @example event({ routeKey: 'GET /orders/{id}', pathParameters: { id: '7' } })
  */
 export const event = (request: EventRequest): APIGatewayProxyEventV2 => {
@@ -53,7 +53,9 @@ export const event = (request: EventRequest): APIGatewayProxyEventV2 => {
       JSON.stringify({
         ...headers,
         ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...request.headers,
+        ...Object.fromEntries(
+          Object.entries(request.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+        ),
       }),
     ),
     requestContext: requestContext(routeKey, method, rawPath),

@@ -52,7 +52,7 @@ const routeVariables = (): Record<string, string> => {
 export const startInProcess = async (load: () => Promise<LambdaModule>): Promise<InProcess> => {
   startEventLoopClock();
   // A response does not say why it is a 500.
-  beforeEach(({ onTestFailed }) => onTestFailed(() => console.error('The function logged, at last:', ...lastLog)));
+  beforeEach(({ onTestFailed }) => onTestFailed(() => console.error('The function last logged:', ...lastLog)));
   const store = await startFaultyStore('items');
   afterAll(store.close);
   Object.assign(process.env, routeVariables(), storeEnvironment(store.endpoint));
@@ -93,6 +93,7 @@ export const invoker =
     const result = await logOf.run(log, () => inTime((handler as Handler)(own, { ...lambdaContext })));
     const { statusCode: status = 0, headers = {}, body: text = '' } = result;
     expectInContract(status, String(headers['content-type']), text, routeKeyOf(own));
+    expect(declaredHeaders(routeKeyOf(own), status)).toEqual(expect.arrayContaining(Object.keys(headers)));
     const body = parseJson(text);
     const gatewayRequestId = Object(own).requestContext?.requestId;
     const { store } = Object(log[0]?.value);
@@ -109,6 +110,12 @@ export const invoker =
  */
 const routeKeyOf = (event: unknown): string | undefined =>
   operations.map(({ routeKey }) => routeKey).find((each) => each === Object(event).routeKey);
+
+/** Lists the headers that a response of a route may have: the content type, and those that the contract declares. */
+const declaredHeaders = (routeKey: string | undefined, status: number): string[] => {
+  const responses = operations.find((each) => each.routeKey === routeKey)?.responses ?? [];
+  return ['content-type', ...(responses.find((each) => each.status === status)?.headers ?? [])];
+};
 
 /**
  * Rejects if the response takes longer than `timeBound`. The bound is a timer of the same fake clock as the function's

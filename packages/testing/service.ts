@@ -26,24 +26,41 @@ export type Service = {
   leaveOut?: { readonly [Name in PartName]?: string };
 };
 
-/** The parts of the suite that every service must pass. */
-export const partNames = [
-  'contract',
-  'responses',
-  'http',
-  'tokens',
-  'log',
-  'stack',
-  'permissions',
-  'store faults',
-  'model',
-  'kill',
-  'alarms',
-  'roll-out',
-  'smoke test',
-  'endurance',
-] as const;
-export type PartName = (typeof partNames)[number];
-
 /** The exports of an operation's entry. */
 export type Entry = { handler: unknown; errors: ErrorRows };
+
+/** The parts of the suite that every service must pass, each with the files of `suite/` that it consists of. */
+export const parts = {
+  contract: ['contract'],
+  responses: ['function'],
+  http: ['http'],
+  tokens: ['tokens', 'issuer-keys'],
+  log: ['log'],
+  stack: ['stack'],
+  permissions: ['permissions', 'deployed-permissions'],
+  'store faults': ['store-faults'],
+  model: ['model'],
+  kill: ['kill'],
+  alarms: ['alarms'],
+  'roll-out': ['roll-out'],
+  'smoke test': ['smoke-test'],
+  endurance: ['endurance'],
+} as const;
+export type PartName = keyof typeof parts;
+
+/**
+ * Loads the service that a file exports.
+ * @throws Error that says what to do, if the file exports none, or if it names an operation or a part that does not exist
+ */
+export const readService = async (file: string): Promise<Service> => {
+  const { service }: { service?: Service } = await import(file);
+  if (service === undefined) throw new Error(`${file} must export \`service\`: packages/testing/README.md shows one.`);
+  const { operations, create, leaveOut = {} } = service;
+  const ids = Object.keys(operations);
+  if (!ids.includes(create))
+    throw new Error(`${file} says that ${create} adds an item, but the contract has only ${ids.join(', ')}.`);
+  const unknown = Object.keys(leaveOut).filter((name) => !(name in parts));
+  if (unknown.length > 0)
+    throw new Error(`${file} leaves out ${unknown.join(', ')}, but the parts are ${Object.keys(parts).join(', ')}.`);
+  return service;
+};

@@ -1,26 +1,20 @@
 /** The service under test: the file that the preset names exports it. */
+import type { Operation } from '@lambda-service/client';
 import { inject } from 'vitest';
-import { partNames, type Service } from './service.ts';
+import { readService } from './service.ts';
 
-const { service }: { service: Service } = await import(inject('service'));
+const service = await readService(inject('service'));
 
 export const { operations, key, toItem, load, newChecks, stack: loadStack, leaveOut: leftOut = {} } = service;
 
-const unknown = Object.keys(leftOut).filter((name) => !(partNames as readonly string[]).includes(name));
-if (unknown.length > 0)
-  throw new Error(`${inject('service')} leaves out ${unknown.join(', ')}, but the parts are ${partNames.join(', ')}.`);
-
-const create = operations[service.create];
-if (create === undefined)
-  throw new Error(
-    `${inject('service')} says that ${service.create} adds an item, but the contract has no such operation.`,
-  );
-
 /** The operation that adds an item, and its id. */
-export const createOperation = { ...create, id: service.create };
+export const createOperation = {
+  ...(operations[service.create] as Operation & { file: string; scopes: readonly string[] }),
+  id: service.create,
+};
 
 /** The route of that operation, such as POST /orders. */
-export const createRoute = `${create.method} ${create.path}` as `${string} /${string}`;
+export const createRoute = `${createOperation.method} ${createOperation.path}` as `${string} /${string}`;
 
 declare module 'vitest' {
   export interface ProvidedContext {

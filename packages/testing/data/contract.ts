@@ -19,7 +19,7 @@ type OperationObject = {
   responses: Record<string, ResponseObject>;
 };
 
-export type Parameter = { name: string; in: string; required?: boolean; schema: object; example?: unknown };
+type Parameter = { name: string; in: string; required?: boolean; schema: object; example?: unknown };
 
 /** A body's schema, and its examples by name. Both are undefined for a response without a body. */
 type Body = { schema?: object; examples?: Examples };

@@ -108,7 +108,7 @@ export const postItem = async (
   body: string | Buffer<ArrayBuffer> | null,
   headers: Record<string, string>,
 ): Promise<ServiceResponse> => {
-  const response = await fetch(url + createOperation.path, { method: 'POST', headers, body });
+  const response = await fetch(url + createOperation.path, { method: createOperation.method, headers, body });
   const text = await response.text();
   expectInContract(response.status, response.headers.get('content-type'), text);
   expect(response.headers.get('apigw-requestid'), 'id of the request').toMatch(/./);

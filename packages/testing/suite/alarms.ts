@@ -34,7 +34,7 @@ export const testAlarms = part('alarms', async () => {
   /** Sends one request, and does not repeat it. @returns what it adds to the metrics */
   const sendOnce = async (headers: Record<string, string> = {}, body = bodyOf()) => {
     const all = { authorization: `Bearer ${stack.token}`, 'content-type': 'application/json', ...headers };
-    const sent = () => fetch(stack.url + createOperation.path, { method: 'POST', headers: all, body });
+    const sent = () => fetch(stack.url + createOperation.path, { method: createOperation.method, headers: all, body });
     const { response, values, log } = await record(template, stack, sent);
     logged.push(...log);
     return { status: response.status, values };

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { bodyOf, compile, examplesOf, newId, type Operation, operations, proxyEvent, tableKey } from '../data/index.ts';
 import { type EventRequest, event } from '../events.ts';
 import { type Invoke, invoker } from '../in-process.ts';
+import { operationNames, permissionsOf } from '../stack/template.ts';
 import { dynamoDbError, type Faults } from '../store/index.ts';
 import { operations as generated, load } from '../under-test.ts';
 
@@ -24,13 +25,16 @@ const exampleOf = (operation: Operation, given: Record<string, unknown> = {}): E
   };
 };
 
-/** Returns the parameters that refuse some text, each with such a text. */
+/** Returns the parameters that refuse some text, each with such a text. One that is a list takes any, as a list of one. */
 const wrongParameters = ({ parameters }: Operation): [name: string, text: string][] =>
   parameters.flatMap(({ name, schema }): [string, string][] => {
     const isText = compile(schema);
-    const wrong = ['no number', '', 'x'.repeat(5_000)].find((text) => !isText(text));
+    const wrong = ['no number', '', 'x'.repeat(5_000)].find((text) => !isText(text) && !isText([text]));
     return wrong === undefined ? [] : [[name, wrong]];
   });
+
+/** Returns the name of an operation's function in the template. */
+const functionOf = (id: string): string => operationNames.find(([each]) => each === id)?.[1] ?? '';
 
 /** `faults` injects faults into the store that the functions use, and `create` adds an item. */
 export const testOperations = ({ faults, invoke: create }: { faults: Faults; invoke: Invoke }): void => {
@@ -47,12 +51,17 @@ export const testOperations = ({ faults, invoke: create }: { faults: Faults; inv
     test.each([
       ['answers 503', 500, 'InternalServerError', errors.storeUnavailable],
       ['answers 500', 400, 'ResourceNotFoundException', errors.fault],
-    ])('%s if the store, which it calls, answers %i %s', async (_, status, type, { status: expected, error }) => {
-      const before = faults.calls();
-      faults.fail(undefined, dynamoDbError(status, type));
-      const answered = await call({ [tableKey.name]: newId() }).finally(() => faults.fail(undefined));
-      if (faults.calls() > before) expect(answered).toMatchObject({ status: expected, body: { error } });
-    });
+    ])(
+      '%s if it calls the store, and the store answers %i %s',
+      async (_, status, type, { status: expected, error }) => {
+        const before = faults.calls();
+        faults.fail(undefined, dynamoDbError(status, type));
+        const answered = await call({ [tableKey.name]: newId() }).finally(() => faults.fail(undefined));
+        const callsStore = permissionsOf(functionOf(operation.id)).some((each) => each.includes('dynamodb:'));
+        expect(faults.calls() > before, 'whether it calls the store').toBe(callsStore);
+        if (callsStore) expect(answered).toMatchObject({ status: expected, body: { error } });
+      },
+    );
 
     test.each(wrongParameters(operation))('answers 400 if the parameter %s is %j', async (name, text) => {
       expect(await call({ [name]: text })).toMatchObject({ status: 400, body: { error: errors.notValid.error } });

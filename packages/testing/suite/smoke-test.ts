@@ -55,7 +55,9 @@ export const testSmokeTest = part('smoke test', async () => {
   const good = await startVersion();
   afterAll(good.close);
 
-  const succeeded = { report: 'd-1 hook-1 Succeeded', problems: [], ends: ['deleted', 'deleted'] };
+  const checks = Object.values(newChecks()).flatMap((each): Check[] => Object.values(each));
+  const keys = new Set(checks.flatMap(({ creates }) => (creates ? [JSON.stringify(creates[tableKey.name])] : [])));
+  const succeeded = { report: 'd-1 hook-1 Succeeded', problems: [], ends: [...keys].map(() => 'deleted') };
   const failedBy = (problem: string) => ({
     report: 'd-1 hook-1 Failed',
     problems: expect.arrayContaining([expect.stringContaining(problem)]),

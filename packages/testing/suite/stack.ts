@@ -1,7 +1,10 @@
 import { part } from './part.ts';
 
+/** What a stack has on purpose besides what every service has: names of outputs and alarms, and logical ids. */
+type More = { outputs?: string[]; alarms?: string[]; kept?: string[] };
+
 /** Defines tests of what the stack of every service promises. permissions.ts tests what the stack's functions may do. */
-export const testStack = part('stack', async () => {
+export const testStack = part('stack', async (more: More = {}) => {
   // Loaded only here, because the other parts also run where no stack is synthesized.
   const [{ testSettings }, { testFunctions }, { testApi }, { testMonitoring }, { testDocuments }] = await Promise.all([
     import('./stack/settings.ts'),
@@ -10,9 +13,9 @@ export const testStack = part('stack', async () => {
     import('./stack/monitoring.ts'),
     import('./stack/documents.ts'),
   ]);
-  testSettings();
+  testSettings(more);
   testFunctions();
   testApi();
-  testMonitoring();
+  testMonitoring(more.alarms);
   testDocuments();
 });

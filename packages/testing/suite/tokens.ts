@@ -20,7 +20,7 @@ import { isUnavailable, retryWhile } from '../waiting.ts';
 import { part } from './part.ts';
 
 export const testTokens = part('tokens', async () => {
-  const { path } = createOperation;
+  const { method, path } = createOperation;
 
   const { stack } = await startTrial();
   let connections = 0;
@@ -114,14 +114,14 @@ export const testTokens = part('tokens', async () => {
   const request = (lines: string, target: string = path): string => {
     const body = bodyOf();
     const headers = `host: x\r\n${lines}\r\nconnection: close\r\ncontent-type: application/json`;
-    return `POST ${target} HTTP/1.1\r\n${headers}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+    return `${method} ${target} HTTP/1.1\r\n${headers}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
   };
 
   test.each(operations)(
     '$routeKey refuses a request without a token with 401, and one with a forged token or without its scope with 403',
-    async ({ method, path, security }) => {
+    async ({ security, ...route }) => {
       const statusWith = async (headers: Record<string, string>) =>
-        (await fetch(stack.url + path.replaceAll(/\{.*?\}/g, '1'), { method, headers })).status;
+        (await fetch(stack.url + route.path.replaceAll(/\{.*?\}/g, '1'), { method: route.method, headers })).status;
       const bearer = (token: string) => statusWith({ authorization: `Bearer ${token}` });
       expect(await statusWith({})).toBe(401);
       expect(await bearer(await sign(stranger, claims({ iss: issuer })))).toBe(403);

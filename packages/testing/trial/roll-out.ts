@@ -21,7 +21,7 @@ import { temporaryFolder } from '../programs/local-service.ts';
 import { featureFlags } from '../stack/settings.ts';
 import { operationNames, permissionsOf } from '../stack/template.ts';
 import { audience } from '../tokens.ts';
-import { createOperation, operations } from '../under-test.ts';
+import { createOperation } from '../under-test.ts';
 import { startLimit } from './scale.ts';
 import { type Changes, type Handler, startTrialStack } from './trial-stack.ts';
 
@@ -146,9 +146,10 @@ export const startRollOut = async (storeEndpoint: string, changes: Changes = {})
 
 type Resources = Record<string, Template['Resources'][string] & { DeletionPolicy?: string }>;
 
-/** The operation whose grants and code the tests change: the contract's first. */
-const [[id, name]] = operationNames as [(typeof operationNames)[number]];
-export const changedOperation = { id, name, entry: `${operations[id]?.file}.lambda.ts` };
+/** The function whose grants and code the tests change: that of the operation that adds an item. */
+const { id, file } = createOperation;
+const name = operationNames.find(([each]) => each === id)?.[1] ?? '';
+export const changedOperation = { id, name, entry: `${file}.lambda.ts` };
 
 /** What the function of `changedOperation` may do to the stack's tables. */
 export const grantedActions = permissionsOf(name).flatMap((each) => /dynamodb:\w+/.exec(each) ?? []);

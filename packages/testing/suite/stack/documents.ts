@@ -17,6 +17,13 @@ const recipes = globSync('docs/**/*.md').flatMap((document) => {
 });
 
 export const testDocuments = (): void => {
+  test('every command in the documents that deploys an optional stack is one that these tests can read', () => {
+    const commands = globSync('docs/**/*.md').flatMap(
+      (each) => readFileSync(each, 'utf8').match(/cdk deploy --app/g) ?? [],
+    );
+    expect(recipes).toHaveLength(commands.length);
+  });
+
   test('docs/deploy.md lists all settings', () => {
     const [, table = ''] = /^## Settings\n(.*?)^## /ms.exec(readFileSync('docs/deploy.md', 'utf8')) ?? [];
     const cells = [...table.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = '']) => cell);

@@ -28,7 +28,8 @@ const keptOf = ({ Resources }: Template) =>
 
 type Policy = { PolicyDocument: { Statement: object[] } };
 
-export const testSettings = (): void => {
+/** @param outputs and `kept` are those that the stack has besides those of every service */
+export const testSettings = ({ outputs: own = [], kept = [] }: { outputs?: string[]; kept?: string[] }): void => {
   const prod = plainTemplateOf(kinds.prod);
   const prodAnna = plainTemplateOf({ stage: 'prod-anna', alarmEmail: mail, rateLimit: '20', burstLimit: '30' });
   const dev = plainTemplateOf(kinds.dev);
@@ -68,7 +69,8 @@ export const testSettings = (): void => {
     const roles = versions.map((each) => each.replace(/CurrentVersion$/, 'Role'));
     const logs = Object.keys(ofType('AWS::Logs::LogGroup', prod));
     const ofPool = ['Api', 'Domain', 'Machine'].map((each) => `TokenIssuerPool${each}`);
-    expect(Object.fromEntries(keptOf(prod))).toEqual({
+    const others = keptOf(prod).filter(([id = '']) => !kept.includes(id));
+    expect(Object.fromEntries(others), 'Name more of them in `kept` of testStack').toEqual({
       ...Object.fromEntries([...Object.keys(tables), 'TokenIssuerPool'].map((each) => [each, 'Retain'])),
       // `RetainExceptOnCreate`, because `Retain` would leave these resources behind whenever creating the stack fails.
       ...Object.fromEntries([...ofPool, ...logs, ...versions, ...roles].map((each) => [each, 'RetainExceptOnCreate'])),
@@ -82,7 +84,8 @@ export const testSettings = (): void => {
   ])('the outputs with %j include URL, table, scopes of the contract, and the issuer', (context, ofIssuer) => {
     const { Outputs } = plainTemplateOf(context);
     const outputs = Object.keys(Outputs).filter((each) => !/.TableName$/.test(each));
-    expect(outputs.sort()).toEqual(['ApiUrl', 'DashboardUrl', 'Scope', 'TableName', ...ofIssuer].sort());
+    const expected = ['ApiUrl', 'DashboardUrl', 'Scope', 'TableName', ...ofIssuer, ...own];
+    expect(outputs.sort(), 'Name more of them in `outputs` of testStack').toEqual(expected.sort());
     expect(Outputs['TableName']).toEqual({ Value: ref(firstTable) });
     const scopes = String(Outputs['Scope']?.Value).split(' ');
     expect(scopes).toEqual(expect.arrayContaining([...createOperation.scopes]));
