@@ -9,7 +9,8 @@ import { globSync } from 'node:fs';
 
 /** These know neither the contract nor the stack, or make both themselves. */
 const unaffected = [
-  'packages/{client,contract,emulator,runtime}/**',
+  'packages/{client,contract,emulator}/**',
+  'packages/runtime/test/{auth,http}/**',
   'tools/test/cli/{npm-command,stack-trace}.test.ts',
   'tools/test/release/{diff,diff/access,diff/verdict,project-copy,prove}.test.ts',
   'tools/test/start/{issuer,request-log}.test.ts',

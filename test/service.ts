@@ -12,6 +12,7 @@ export const service: Service = {
   toItem,
   load: (file) => import(`../functions/${file}.lambda.ts`),
   newChecks,
+  // Loaded only by tests of the stack, because the CDK takes a second to load.
   stack: async () => {
     const { PlantStoreStack } = await import('../infra/plant-store-stack.ts');
     return (app) => new PlantStoreStack(app, readSettings(app.node));

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 
-/** Any code point. fast-check's own unit `binary` first lists all of them, which takes each worker a second and 100 MB. */
+/**
+ * Any code point. fast-check's own unit `binary` first lists all of them, which takes each worker a second and 100 MB.
+ */
 const unit = fc
   .nat({ max: 0x10ffff })
   .map(

@@ -32,7 +32,10 @@ export default async ({ provide, config }: TestProject) => {
   return remove;
 };
 
-/** @throws Error with the parts of the suite that no test file beside `file` calls, and that the service does not leave out */
+/**
+ * @throws Error with the parts of the suite that no test file beside `file` calls, and that the service does not leave
+ * out
+ */
 const refuseMissingParts = (file: string, { leaveOut = {} }: Service): void => {
   const folder = path.dirname(file);
   const tests = globSync('**/*.ts', { cwd: folder }).map((each) => readFileSync(path.join(folder, each), 'utf8'));
@@ -61,8 +64,8 @@ declare module 'vitest' {
     /** The name of the stack in production. */
     stackName: string;
     /**
-     * The tests' folders are in this one, which is removed even if Vitest runs no `afterAll` of a file: if `-t` skips all
-     * its tests, or if it fails to load.
+     * The tests' folders are in this one, which is removed even if Vitest runs no `afterAll` of a file: if `-t` skips
+     * all its tests, or if it fails to load.
      */
     temporary?: string;
   }

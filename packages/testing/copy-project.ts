@@ -5,7 +5,9 @@ import { startLimit } from './trial/scale.ts';
 
 const root = process.cwd();
 
-/** Copies all files that git does not ignore. The copy is a git repository, because some tests ask git for its files. */
+/**
+ * Copies all files that git does not ignore. The copy is a git repository, because some tests ask git for its files.
+ */
 const copying = 'git ls-files -coz --exclude-standard | tar -c --null -T - | tar -x -C "$0" && git init --quiet "$0"';
 
 /** Copies the project into `parent`, so that commands can run in the copy. */

@@ -35,7 +35,8 @@ export type EventRequest = {
 };
 
 /**
- * Returns the event that the gateway would make of a request. A header that is undefined is left out, and names become lower-case.
+ * Returns the event that the gateway would make of a request. A header that is undefined is left out, and names become
+ * lower-case.
  * @example event({ routeKey: 'GET /orders/{id}', pathParameters: { id: '7' } })
  */
 export const event = (request: EventRequest): APIGatewayProxyEventV2 => {

@@ -51,8 +51,8 @@ export const serviceTests = (service: string, folders: string[]) => {
       ...testOptions(service),
       globalSetup: path.join(import.meta.dirname, 'bundled-stack.ts'),
       projects: [
-        // Without isolation, a worker loads each module only once, not again for each test file. Loading the CDK and the
-        // SDK takes most of the running time of a test file.
+        // Without isolation, a worker loads each module only once, not again for each test file. Loading the CDK and
+        // the SDK takes most of the running time of a test file.
         { test: { name: 'shared', include: shared, isolate: false } },
         { test: { name: 'isolated', include: isolated } },
       ],

@@ -50,7 +50,8 @@ export type PartName = keyof typeof parts;
 
 /**
  * Loads the service that a file exports.
- * @throws Error that says what to do, if the file exports none, or if it names an operation or a part that does not exist
+ * @throws Error that says what to do, if the file exports none, or if it names an operation or a part that does not
+ * exist
  */
 export const readService = async (file: string): Promise<Service> => {
   const { service }: { service?: Service } = await import(file);

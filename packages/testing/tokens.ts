@@ -20,7 +20,10 @@ export const makeKey = async (alg: string, kid: string): Promise<SigningKey> => 
 
 export const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;
 
-/** Returns the claims of a valid access token, changed by `change`. A claim that becomes undefined is left out. */
+/**
+ * Returns the claims of an access token, changed by `change`. One that becomes undefined is left out. No service has
+ * this scope: for a token that the service under test accepts, take `claims` of the door `trial`.
+ */
 export const claims = (change: Record<string, unknown> = {}): Record<string, unknown> => ({
   iss: issuer,
   sub: 'client-1',

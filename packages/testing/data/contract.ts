@@ -93,7 +93,10 @@ export const schemaOf = (body: object, field: string): object => {
 /** Returns the values of all examples that the contract has for a body. */
 export const examplesOf = ({ examples = {} }: Body): unknown[] => Object.values(examples).map(({ value }) => value);
 
-/** Returns a function that tells whether an earlier contract has the operation that adds an item, takes a body, and defines all its fields. */
+/**
+ * Returns a function that tells whether an earlier contract has the operation that adds an item, takes a body, and
+ * defines all its fields.
+ */
 export const takenBy = (earlier: Contract): ((body: unknown) => boolean) => {
   const { method, path } = createOperation;
   const body = pathsOf(earlier)[path]?.[method.toLowerCase()]?.requestBody.content['application/json'].schema;

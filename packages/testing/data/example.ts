@@ -1,6 +1,6 @@
 /**
- * The data that tests send and expect. It is made of the contract's examples for the operation that adds an item, and of the key that the
- * service uses, so that it changes with them.
+ * The data that tests send and expect. It is made of the contract's examples for the operation that adds an item, and
+ * of the key that the service uses, so that it changes with them.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';

@@ -1,4 +1,6 @@
-/** Imported with `--import` by a program: once the file that DISK_FULL names exists, its store cannot write any more. */
+/**
+ * Imported with `--import` by a program: once the file that DISK_FULL names exists, its store cannot write any more.
+ */
 import { existsSync } from 'node:fs';
 import { Level } from 'level';
 

@@ -102,7 +102,10 @@ export const testFolder = async (): Promise<string> => {
   return folder;
 };
 
-/** Posts a body to the operation of the service at `url` that adds an item, and checks that the response follows the contract. */
+/**
+ * Posts a body to the operation of the service at `url` that adds an item, and checks that the response follows the
+ * contract.
+ */
 export const postItem = async (
   url: string,
   body: string | Buffer<ArrayBuffer> | null,

@@ -18,7 +18,9 @@ export const startServer = async (server: Server): Promise<number> => {
   return port;
 };
 
-/** For a test that starts the token issuer twice: another program may take the port between, so the test is repeated. */
+/**
+ * For a test that starts the token issuer twice: another program may take the port between, so the test is repeated.
+ */
 export const portMayBeTaken = { retry: 2 };
 
 /** Closes the server while `during` runs, so that `port` refuses connections. Then makes the server listen again. */

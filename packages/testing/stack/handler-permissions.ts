@@ -73,7 +73,8 @@ export const handlers: Readonly<Record<string, Needs>> = {
       'logs CreateLogDelivery DeleteLogDelivery DescribeLogGroups DescribeResourcePolicies GetLogDelivery ' +
       'ListLogDeliveries PutResourcePolicy UpdateLogDelivery',
   },
-  // The registry has no handlers. Without a name that begins with the stack's, add the name that CloudFormation makes up.
+  // The registry has no handlers. Without a name that begins with the stack's, add the name that CloudFormation makes
+  // up.
   'AWS::Budgets::Budget': {
     'arn:aws:budgets::ACCOUNT:budget/{name}': 'budgets ListTagsForResource ModifyBudget TagResource ViewBudget',
   },

@@ -108,8 +108,8 @@ export const testAlarms = part('alarms', async () => {
   ];
 
   /**
-   * Leaves out the alarms of single windows, such as Latency1h, and replaces the operation's name with `Operation`, because
-   * every operation has the same alarms.
+   * Leaves out the alarms of single windows, such as Latency1h, and replaces the operation's name with `Operation`,
+   * because every operation has the same alarms.
    */
   const inRoles = (alarms: string[]): string[] => {
     const name = stack.nameOf(createRoute).replace(/[\dA-F]{8}$/, '');

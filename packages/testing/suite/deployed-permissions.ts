@@ -1,6 +1,6 @@
 /**
- * Rehearses deployments in prod that change what a function may do, on a store that enforces roles. The older version of
- * the function keeps its configuration, but its permissions are those that the deployment leaves in the account.
+ * Rehearses deployments in prod that change what a function may do, on a store that enforces roles. The older version
+ * of the function keeps its configuration, but its permissions are those that the deployment leaves in the account.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
@@ -112,8 +112,9 @@ module.exports = {
   };
 
   /**
-   * Deploys `after` over `before`, as CloudFormation and CodeDeploy do: the smoke test tries the new version while the old
-   * one gets all requests; then a tenth of the requests go to the new version, then all, but none if the smoke test failed.
+   * Deploys `after` over `before`, as CloudFormation and CodeDeploy do: the smoke test tries the new version while the
+   * old one gets all requests; then a tenth of the requests go to the new version, then all, but none if the smoke test
+   * failed.
    */
   const deploy = async (before: Change, after: Change) => {
     const [old, now] = [await synthesize(before), await synthesize(after)];

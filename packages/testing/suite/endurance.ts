@@ -46,7 +46,9 @@ export const testEndurance = part('endurance', async () => {
     };
 
   const requests = trialSize(200_000, 400);
-  /** The number of requests before the first measurement. These requests let V8 compile the code, and fill the caches. */
+  /**
+   * The number of requests before the first measurement. These requests let V8 compile the code, and fill the caches.
+   */
   const warmUp = trialSize(20_000, 300);
 
   /** By how many bytes memory may grow: a leak of 6 bytes per request is more, in the short trial one of 650 bytes. */

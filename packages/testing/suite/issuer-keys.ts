@@ -1,6 +1,6 @@
 /**
- * Tests the authorizer while an issuer's endpoint gives it no keys. issuer-keys.test.ts tests with a fake clock how long
- * keys stay in use, how often they are fetched, and which key sets are not valid.
+ * Tests the authorizer while an issuer's endpoint gives it no keys. packages/runtime/test/auth/issuer-keys.test.ts
+ * tests with a fake clock how long keys stay in use, how often they are fetched, and which key sets are not valid.
  */
 import type { RequestListener } from 'node:http';
 import { expect, test } from 'vitest';

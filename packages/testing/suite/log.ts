@@ -22,7 +22,9 @@ export const testLog = part('log', async () => {
     return id;
   };
 
-  /** A response of the store with secrets in its headers, its error and its item, as if the store quoted the request. */
+  /**
+   * A response of the store with secrets in its headers, its error and its item, as if the store quoted the request.
+   */
   const quoting =
     (status: number, type: string): Fault =>
     ({ response }) =>

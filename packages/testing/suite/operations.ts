@@ -25,7 +25,9 @@ const exampleOf = (operation: Operation, given: Record<string, unknown> = {}): E
   };
 };
 
-/** Returns the parameters that refuse some text, each with such a text. One that is a list takes any, as a list of one. */
+/**
+ * Returns the parameters that refuse some text, each with such a text. One that is a list takes any, as a list of one.
+ */
 const wrongParameters = ({ parameters }: Operation): [name: string, text: string][] =>
   parameters.flatMap(({ name, schema }): [string, string][] => {
     const isText = compile(schema);

@@ -1,6 +1,6 @@
 /**
- * Defines tests for every response of the operation that adds an item, whatever its fields are. The caller chooses whether the tests invoke
- * the function directly or send HTTP requests.
+ * Defines tests for every response of the operation that adds an item, whatever its fields are. The caller chooses
+ * whether the tests invoke the function directly or send HTTP requests.
  */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';

@@ -3,9 +3,11 @@ import { part } from './part.ts';
 /** What a stack has on purpose besides what every service has: names of outputs and alarms, and logical ids. */
 type More = { outputs?: string[]; alarms?: string[]; kept?: string[] };
 
-/** Defines tests of what the stack of every service promises. permissions.ts tests what the stack's functions may do. */
+/**
+ * Defines tests of what the stack of every service promises. permissions.ts tests what the stack's functions may do.
+ */
 export const testStack = part('stack', async (more: More = {}) => {
-  // Loaded only here, because the other parts also run where no stack is synthesized.
+  // These read the template when they load, which `npm run journey` does not make.
   const [{ testSettings }, { testFunctions }, { testApi }, { testMonitoring }, { testDocuments }] = await Promise.all([
     import('./stack/settings.ts'),
     import('./stack/functions.ts'),

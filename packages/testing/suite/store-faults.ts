@@ -21,8 +21,8 @@ import { lastingFaults } from './responses.ts';
 
 export const testStoreFaults = part('store faults', async () => {
   /**
-   * Makes the function fail if an event takes more than 2.5 s. Measures the time by the ticks of a timer in the thread of
-   * the function, so that a pause of that thread on a busy machine does not count.
+   * Makes the function fail if an event takes more than 2.5 s. Measures the time by the ticks of a timer in the thread
+   * of the function, so that a pause of that thread on a busy machine does not count.
    */
   const inTime =
     (handler: Handler): Handler =>
@@ -120,8 +120,8 @@ export const testStoreFaults = part('store faults', async () => {
 
   describe('if, throughout a request, the store', () => {
     /**
-     * Sends an item. @returns the error number in the response (or the status if there is none), and the number of calls
-     * to the store
+     * Sends an item. @returns the error number in the response (or the status if there is none), and the number of
+     * calls to the store
      */
     const outcome = async (what: string, fault: Fault, to = stack): Promise<[code: unknown, calls: number]> => {
       const id = newId();
@@ -134,7 +134,9 @@ export const testStoreFaults = part('store faults', async () => {
       return [code, calls];
     };
 
-    /** Sends an item to a newly started function with these environment variables, and returns what `outcome` returns. */
+    /**
+     * Sends an item to a newly started function with these environment variables, and returns what `outcome` returns.
+     */
     const outcomeIn = async (environment: Record<string, string>, what: string) => {
       const other = await startTrialStack(store.endpoint, { operations: { wrapper: inTime, environment } });
       onTestFinished(other.close);
@@ -175,7 +177,8 @@ export const testStoreFaults = part('store faults', async () => {
     const racers = trialSize(1_000, 50);
 
     /**
-     * Sends all bodies at once. After a 503, sends a body again, because a small machine may not handle so many at once.
+     * Sends all bodies at once. After a 503, sends a body again, because a small machine may not handle so many at
+     * once.
      */
     const sendAll = async (bodies: string[]): Promise<number[]> => {
       let repeats = 0;

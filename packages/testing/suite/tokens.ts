@@ -1,4 +1,6 @@
-/** Sends forged, damaged and unusual tokens to the deployed authorizer, and tokens in the wrong places to the gateway. */
+/**
+ * Sends forged, damaged and unusual tokens to the deployed authorizer, and tokens in the wrong places to the gateway.
+ */
 import { connect, createServer } from 'node:net';
 import { listen } from 'http-api-emulator/servers';
 import { afterAll, expect, test } from 'vitest';
@@ -60,7 +62,10 @@ export const testTokens = part('tokens', async () => {
     expect(connections, 'connections to the decoy').toBe(1);
   });
 
-  /** Returns copies of a token with one error each: a character replaced, lost or doubled, the end cut, or a bit flipped. */
+  /**
+   * Returns copies of a token with one error each: a character replaced, lost or doubled, the end cut, or a bit
+   * flipped.
+   */
   const damages = (token: string): string[] => {
     const characters = [...token].flatMap((character, at) => {
       const [before, after] = [token.slice(0, at), token.slice(at + 1)];

@@ -96,8 +96,8 @@ const operators: Record<string, (value: number, threshold: number) => boolean> =
 };
 
 /**
- * Returns how many minutes the alarm reads, and whether it is on after the minute `end`: whether all of its last periods
- * are beyond the threshold.
+ * Returns how many minutes the alarm reads, and whether it is on after the minute `end`: whether all of its last
+ * periods are beyond the threshold.
  */
 const metricAlarm = (alarm: Alarm) => {
   const isBeyond = operators[alarm.ComparisonOperator];

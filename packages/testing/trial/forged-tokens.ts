@@ -16,14 +16,18 @@ import { createOperation } from '../under-test.ts';
 
 const scope = createOperation.scopes.join(' ');
 
-/** Returns the claims of a token that the service accepts, changed by `change`. One that becomes undefined is left out. */
+/**
+ * Returns the claims of a token that the service accepts, changed by `change`. One that becomes undefined is left out.
+ */
 export const claims = (change: Record<string, unknown> = {}) => validClaims({ scope, ...change });
 
 export type TokenIssuer = {
   issuer: string;
   /** A URL on the attacker's server, which no verifier may call. */
   foreignUrl: string;
-  /** The JWKs of the keys `bare…` have neither `alg` nor `use`. `stranger` is an attacker's key with the kid of `es`. */
+  /**
+   * The JWKs of the keys `bare…` have neither `alg` nor `use`. `stranger` is an attacker's key with the kid of `es`.
+   */
   keys: Record<'es' | 'rs' | 'bareRs' | 'bareEs256' | 'stranger', SigningKey>;
 };
 

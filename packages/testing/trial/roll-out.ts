@@ -155,8 +155,8 @@ export const changedOperation = { id, name, entry: `${file}.lambda.ts` };
 export const grantedActions = permissionsOf(name).flatMap((each) => /dynamodb:\w+/.exec(each) ?? []);
 
 /**
- * Makes a stack in which the function of `changedOperation` may do `actions` to its tables, and has, if given, this code
- * (CommonJS).
+ * Makes a stack in which the function of `changedOperation` may do `actions` to its tables, and has, if given, this
+ * code (CommonJS).
  */
 export const withChange = <T>(change: { actions: readonly string[]; code?: string }, make: () => T): T => {
   const { entry } = changedOperation;

@@ -201,7 +201,10 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   }
   const url = `http://127.0.0.1:${await listen(keepingIdle(server), 0)}`;
   undo.push(() => closeServer(server));
-  /** Sends `body` to the operation that adds an item, with `token` unless `headers` has another. Checks the response by the contract. */
+  /**
+   * Sends `body` to the operation that adds an item, with `token` unless `headers` has another. Checks the response by
+   * the contract.
+   */
   const sendOnce: Send = (body, headers = {}) => postItem(url, body, { ...jsonHeaders(token), ...headers });
 
   return {

@@ -108,9 +108,9 @@ describe('npm start prints the reason and exits with code 1', () => {
     expect(await start({}, `--debug=${port}`)).toEqual({ code: 1, stdout: '', stderr });
   });
 
-  test('if its disk is full', async () => {
-    const full = ['--import', './tools/test/start/kit/full-disk.ts', programs.start];
-    const { ended } = run(process.execPath, full, { PORT: '0', DATA_DIR: await fileFolder() });
+  test('if its data folder cannot be used', async () => {
+    const broken = ['--import', './tools/test/start/kit/folder-error.ts', programs.start];
+    const { ended } = run(process.execPath, broken, { PORT: '0', DATA_DIR: await fileFolder() });
     const stderr = 'The data cannot be used: no space left on device. For example: DATA_DIR=... npm start\n';
     expect(await ended).toMatchObject({ code: 1, stderr });
   });

@@ -1,6 +1,6 @@
 /**
- * Runs CDK apps, each with its own CDK context, for app.e2e.ts. All share one process, because each process needs 2 s to
- * load CloudFormation's rules, against which CDK checks the template.
+ * Runs CDK apps, each with its own CDK context, for app.e2e.ts. All share one process, because each process needs 2 s
+ * to load CloudFormation's rules, against which CDK checks the template.
  */
 import path from 'node:path';
 

@@ -1,6 +1,6 @@
 /**
- * Tests what our code decides about a token. issuers.test.ts has the tokens of well-known issuers; packages/testing/suite/tokens.ts sends
- * forged tokens to the deployed authorizer.
+ * Tests what our code decides about a token. issuers.test.ts has the tokens of well-known issuers;
+ * packages/testing/suite/tokens.ts sends forged tokens to the deployed authorizer.
  */
 
 import { assemble, audience, claims, issuer, makeKey, scope, sign } from '@lambda-service/testing/tokens';

@@ -60,8 +60,8 @@ const modules = await compileValidators(contract, readOperations(contract));
 type Change = { id?: string; query?: string; headers?: Record<string, string>; body?: unknown };
 
 /**
- * Runs validEvent on an event of an operation. @returns the event with its values parsed, or the `message` of the error for
- * the client, and its `reason` for the log
+ * Runs validEvent on an event of an operation. @returns the event with its values parsed, or the `message` of the error
+ * for the client, and its `reason` for the log
  */
 const check = async (operationId: string, { id = '1', query, headers, body }: Change) => {
   const rules = await import(`data:text/javascript,${encodeURIComponent(modules[operationId] ?? '')}`);

@@ -1,6 +1,6 @@
 /**
- * Tests the smoke test with fake functions, whose answers each test chooses. packages/testing/suite/smoke-test.ts tests it with the real
- * bundles.
+ * Tests the smoke test with fake functions, whose answers each test chooses. packages/testing/suite/smoke-test.ts tests
+ * it with the real bundles.
  */
 import { createServer } from 'node:http';
 import { toJson } from '@lambda-service/client';

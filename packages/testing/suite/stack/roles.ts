@@ -81,8 +81,8 @@ export const testRoles = (more: MorePermissions): void => {
     const onFunction = ['', ':live'].flatMap((alias) =>
       actions.map((action) => `Allow lambda:${action}: ${name}.Arn${alias}`),
     );
-    // Without the permission to invoke, every deployment but the first would fail. CDK would grant it, too, but the role
-    // ignores such grants (`withoutPolicyUpdates`).
+    // Without the permission to invoke, every deployment but the first would fail. CDK would grant it, too, but the
+    // role ignores such grants (`withoutPolicyUpdates`).
     const others = ['Allow lambda:InvokeFunction: SmokeTest.Arn', 'Allow cloudwatch:DescribeAlarms: *'];
     expect(separate(role)).toEqual([...onFunction, ...others].sort());
     expect(propertiesOf('AWS::CodeDeploy::DeploymentGroup')[`${name}RollOut`]).toMatchObject({

@@ -1,4 +1,4 @@
-/** Imported with `--import` by `npm start`: as soon as it would handle the error, its disk is full. */
+/** Imported with `--import` by `npm start`: throws what the emulator throws if its folder cannot be used. */
 import { FolderError } from 'http-api-emulator';
 
 process.on('newListener', (event) => {
