@@ -1,5 +1,4 @@
 /** Synthesizes the stack and bundles its functions once, for all test files that use the template or the bundles. */
-import { globSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -7,7 +6,7 @@ import { generateIfChanged } from '@lambda-service/cdk/generated-code';
 import { readTemplate, type ServedStack } from 'http-api-emulator/testing';
 import type { TestProject } from 'vitest/node';
 import { prebuildBundles } from '../../tools/start/bundles.ts';
-import { parts, readService, type Service } from './service.ts';
+import { readService, refuseMissingParts } from './service.ts';
 import { kinds } from './stack/settings.ts';
 
 export default async ({ provide, config }: TestProject) => {
@@ -30,21 +29,6 @@ export default async ({ provide, config }: TestProject) => {
     throw error;
   }
   return remove;
-};
-
-/**
- * @throws Error with the parts of the suite that no test file beside `file` calls, and that the service does not leave
- * out
- */
-const refuseMissingParts = (file: string, { leaveOut = {} }: Service): void => {
-  const folder = path.dirname(file);
-  const tests = globSync('**/*.ts', { cwd: folder }).map((each) => readFileSync(path.join(folder, each), 'utf8'));
-  const isCalled = (each: string) => tests.some((text) => text.includes(`@lambda-service/testing/suite/${each}'`));
-  const missing = Object.entries(parts).filter(([name, files]) => !(name in leaveOut) && !files.every(isCalled));
-  if (missing.length > 0)
-    throw new Error(
-      `No test in ${folder} calls ${missing.map(([name]) => name).join(', ')}. Call each part of the suite, or name it with the reason in \`leaveOut\` of ${file}.`,
-    );
 };
 
 /** Loads the service and the CDK. Meanwhile, the bundles are made. */

@@ -1,4 +1,6 @@
 /** What the platform's tests know of a service: the part of a test that they cannot read in the contract. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { Operation } from '@lambda-service/client';
 import type { ErrorRows } from '@lambda-service/runtime/http';
@@ -50,12 +52,13 @@ export type PartName = keyof typeof parts;
 
 /**
  * Loads the service that a file exports.
- * @throws Error that says what to do, if the file exports none, or if it names an operation or a part that does not
- * exist
+ * @throws Error that says what to do, if there is no such file, or no service in it, or if it names an operation or a
+ * part that does not exist
  */
 export const readService = async (file: string): Promise<Service> => {
-  const { service }: { service?: Service } = await import(file);
-  if (service === undefined) throw new Error(`${file} must export \`service\`: packages/testing/README.md shows one.`);
+  const { service }: { service?: Service } = existsSync(file) ? await import(file) : {};
+  if (service === undefined)
+    throw new Error(`${file} must exist and export \`service\`: packages/testing/README.md shows one.`);
   const { operations, create, leaveOut = {} } = service;
   const ids = Object.keys(operations);
   if (!ids.includes(create))
@@ -64,4 +67,19 @@ export const readService = async (file: string): Promise<Service> => {
   if (unknown.length > 0)
     throw new Error(`${file} leaves out ${unknown.join(', ')}, but the parts are ${Object.keys(parts).join(', ')}.`);
   return service;
+};
+
+/**
+ * @throws Error with the parts of the suite that no test file beside `file` calls, and that the service does not leave
+ * out
+ */
+export const refuseMissingParts = (file: string, { leaveOut = {} }: Service): void => {
+  const folder = path.dirname(file);
+  const tests = globSync('**/*.ts', { cwd: folder }).map((each) => readFileSync(path.join(folder, each), 'utf8'));
+  const isCalled = (each: string) => tests.some((text) => text.includes(`@lambda-service/testing/suite/${each}'`));
+  const missing = Object.entries(parts).filter(([name, files]) => !(name in leaveOut) && !files.every(isCalled));
+  if (missing.length > 0)
+    throw new Error(
+      `No test in ${folder} calls ${missing.map(([name]) => name).join(', ')}. Call each part of the suite, or name it with the reason in \`leaveOut\` of ${file}.`,
+    );
 };

@@ -31,7 +31,8 @@ const git = async (...args: string[]): Promise<string> =>
 /** Besides the npm packages in a function's bundle, these files and folders decide what the bundle contains. */
 const sources = [
   'functions',
-  'packages/runtime',
+  'packages/runtime/*.ts',
+  ':!packages/runtime/test',
   'packages/cdk/sdk-stubs',
   'packages/cdk/bundling.ts',
   'schemas/openapi.yaml',
