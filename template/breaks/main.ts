@@ -1,6 +1,6 @@
 /**
  * `npm run --prefix template breaks` applies each deliberate mistake in breaks.ts to a copy of the project, and prints
- * whether `npm test` notices it. `npm run --prefix template breaks -- packages/runtime/auth` tries only those in files whose
+ * whether a test notices it. `npm run --prefix template breaks -- packages/runtime/auth` tries only those in files whose
  * path starts with packages/runtime/auth.
  */
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -47,6 +47,9 @@ const run = async (copy: ProjectCopy, command: string[], milliseconds: number) =
 /** The command that runs the test files of `npm test` whose path contains `part`. */
 const testsIn = (part: string): string[] => ['test', '--', '--passWithNoTests', part];
 
+/** The command that runs all test files whose path contains `part`, also those that `npm test` leaves out. */
+const allTestsIn = (part: string): string[] => ['exec', '--', 'vitest', 'run', '--passWithNoTests', part];
+
 /** Runs tests with npm until one fails. @returns the first failure, or undefined if all pass */
 const failureIn = async (copy: ProjectCopy, tests: string[], milliseconds: number): Promise<string | undefined> => {
   const { code, output } = await run(copy, [...tests, '--bail=1'], milliseconds);
@@ -66,12 +69,13 @@ const failureToPrepare = async (copy: ProjectCopy, milliseconds: number): Promis
 const testsOf = (file: string): string[][] => {
   // `npm test` leaves out the tests of this folder.
   if (file.startsWith('template/')) return [['exec', '--', 'vitest', 'run', '--config', 'template/vitest.config.ts']];
-  // `npm test` leaves out the test that runs the commands of the documents.
-  if (file.startsWith('docs/'))
-    return [testsIn('test/docs.test.ts'), ['exec', '--', 'vitest', 'run', 'test/pasted-commands.e2e.ts']];
+  if (file.startsWith('docs/')) return [testsIn('test/docs.test.ts'), allTestsIn('test/pasted-commands.e2e.ts')];
   const [, home = '', rest = file] = /^(packages\/[^/]+\/|tools\/)(.*)/.exec(file) ?? [];
-  const likely = [`test/${rest.replace(/\.\w+$/, '')}.`, `test/${path.dirname(rest)}/`, 'test/'];
-  return [...likely.map((part) => home + part), 'test/suite/', 'test/'].map(testsIn);
+  const ofSameName = `${home}test/${rest.replace(/\.\w+$/, '')}.`;
+  return [
+    allTestsIn(ofSameName),
+    ...[`${home}test/${path.dirname(rest)}/`, `${home}test/`, 'test/suite/', 'test/'].map(testsIn),
+  ];
 };
 
 /**
@@ -107,7 +111,7 @@ const tryAll = async (parent: string): Promise<void> => {
     if (failure !== undefined) noticed += 1;
     console.log(`${one.file}: ${one.says} ${failure === undefined ? 'NOT noticed' : `noticed by ${failure}`}`);
   }
-  console.log(`${noticed} of ${chosen.length} breaks noticed by npm test`);
+  console.log(`${noticed} of ${chosen.length} breaks noticed`);
   if (noticed < chosen.length) process.exitCode = 1;
 };
 
