@@ -12,7 +12,7 @@ const unaffected = [
   'packages/{client,contract,emulator}/**',
   'packages/runtime/test/{auth,http}/**',
   'tools/test/cli/{npm-command,stack-trace}.test.ts',
-  'tools/test/release/{diff,diff/access,diff/verdict,prove}.test.ts',
+  'tools/test/release/{diff,diff/access,diff/verdict,project-copy,prove}.test.ts',
   'tools/test/start/{issuer,request-log}.test.ts',
   'tools/test/start/watch/**',
   '**/*.fuzz.ts',
