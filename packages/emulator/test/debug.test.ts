@@ -39,7 +39,10 @@ const pausing = `
     const [clock, timeUsed, date] = read().map((value, index) => value - before[index]);
     for (let turns = 0; turns < 3; turns += 1) await new Promise(setImmediate);
     const early = [...fired];
+    // The timer of AbortSignal.timeout keeps no process running, and may be the last to fire.
+    const awake = setInterval(() => {}, 1_000);
     await Promise.all(all);
+    clearInterval(awake);
     return { early, fired: fired.sort(), clock, timeUsed, date };
   };`;
 
