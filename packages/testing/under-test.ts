@@ -7,6 +7,9 @@ const service = await readService(inject('service'));
 
 export const { operations, key, toItem, load, newChecks, stack: loadStack, leaveOut: leftOut = {} } = service;
 
+/** Loads the entry of an operation. */
+export const loadOperation = (id: string) => load(operations[id]?.file ?? '');
+
 /** The operation that adds an item, and its id. */
 export const createOperation = {
   ...(operations[service.create] as Operation & { file: string; scopes: readonly string[] }),

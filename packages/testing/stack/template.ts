@@ -96,10 +96,11 @@ export const permissionsOf = (name: string, template = prod): string[] => {
 export const ref = (name: string) => ({ Ref: name });
 export const arn = (name: string) => ({ 'Fn::GetAtt': [name, 'Arn'] });
 
-/** For each operation of the contract, its id and the name of its function, such as createOrder and CreateOrder. */
-export const operationNames = Object.keys(operations).map(
-  (id) => [id, id.charAt(0).toUpperCase() + id.slice(1)] as const,
-);
+/** Returns the name of an operation's function in the template, such as CreateOrder for createOrder. */
+export const functionNameOf = (id: string): string => id.charAt(0).toUpperCase() + id.slice(1);
+
+/** For each operation of the contract, its id and the name of its function. */
+export const operationNames = Object.keys(operations).map((id) => [id, functionNameOf(id)] as const);
 
 /** The names of the functions that the API calls. Tests use them to expect, say, an alias for each function. */
 export const functionNames = ['Authorizer', ...operationNames.map(([, name]) => name)];

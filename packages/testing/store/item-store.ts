@@ -1,5 +1,4 @@
 /** A store in this process, with a table that has the key of the service's table. */
-
 import {
   DynamoDBClient,
   GetItemCommand,

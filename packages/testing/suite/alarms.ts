@@ -2,7 +2,6 @@
  * Rehearses the alarms: breaks a function's new version or the store, and evaluates the template's metric filters and
  * alarms. Each request is really sent, but only once. It is counted as if it were sent in every minute.
  */
-
 import type { LogLine } from 'http-api-emulator/testing';
 import { expect, inject, test } from 'vitest';
 import { bodyOf, createOperation, createRoute, proxyEvent } from '../data/index.ts';

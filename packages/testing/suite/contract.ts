@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { type ErrorResponse, errors, responseOf } from '@lambda-service/runtime/http';
 import { responses as gatewayResponses } from 'http-api-emulator/testing';
-import { breaksOf, readContract, readReleases } from 'openapi-contract';
+import { breaksOf, readReleases } from 'openapi-contract';
 import { describe, expect, inject, test, vi } from 'vitest';
 import { advice } from '../../../tools/release/diff/verdict.ts';
 import { compile, contract, examplesOf, isAllowed, type Operation, operations, tableKey } from '../data/index.ts';
-import { operations as generated, load } from '../under-test.ts';
+import { loadOperation } from '../under-test.ts';
 import { part } from './part.ts';
 
-export const testContract = part('contract', async () => {
+export const testContract = part('contract', () => {
   test('schemas/openapi.yaml declares OpenAPI 3.1.0, and the version in package.json', () => {
     expect([contract.openapi, contract.info.version]).toEqual([
       '3.1.0',
@@ -17,13 +16,11 @@ export const testContract = part('contract', async () => {
     ]);
   });
 
-  const schemas = 'schemas';
-
-  const releases = readReleases(path.join(schemas, 'released'));
+  const releases = readReleases('schemas/released');
   if (releases.length === 0) test.todo('the contract breaks no client of a release: npm version has made none yet');
 
   test.each(releases)('the contract breaks no client of release $version', ({ contract: released }) => {
-    expect(breaksOf(released, readContract(path.join(schemas, 'openapi.yaml'))), advice).toEqual([]);
+    expect(breaksOf(released, contract), advice).toEqual([]);
   });
 
   test('the contract refuses a key that DynamoDB cannot store: if it is text, give it minLength: 1 and maxLength: 512', () => {
@@ -53,7 +50,7 @@ export const testContract = part('contract', async () => {
     // An entry reads its function's environment when it loads.
     const environments = inject('stack').functions.flatMap(({ environment }) => Object.entries(environment));
     for (const [name, value] of [['AWS_REGION', 'us-east-1'] as const, ...environments]) vi.stubEnv(name, value);
-    const { errors: own } = await load(generated[id]?.file ?? '');
+    const { errors: own } = await loadOperation(id);
     return [
       ...Object.values(ofAll),
       ...(requestBody ? [notJson, notValid, tooLarge, notJsonType, encoded] : []),

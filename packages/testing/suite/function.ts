@@ -1,11 +1,10 @@
 /** Tests the source of the operation that adds an item: its responses, and what is seen only inside the process. */
-
 import { describe, expect, test, vi } from 'vitest';
 import { bodyOf, newId, operations, proxyEvent, withText } from '../data/index.ts';
 import { lambdaContext } from '../events.ts';
 import { type Invoke, invoker, startInProcess } from '../in-process.ts';
 import { drip, loseResponse, onFirstCall } from '../store/index.ts';
-import { createOperation, load } from '../under-test.ts';
+import { createOperation, load, loadOperation } from '../under-test.ts';
 import { testOperations } from './operations.ts';
 import { part } from './part.ts';
 import { testFaults, testResponses } from './responses.ts';
@@ -13,7 +12,7 @@ import { testFaults, testResponses } from './responses.ts';
 export const testFunction = part('responses', async () => {
   const service = await startInProcess(() => {
     vi.resetModules();
-    return load(createOperation.file);
+    return loadOperation(createOperation.id);
   });
 
   testResponses(service);
@@ -32,7 +31,7 @@ export const testFunction = part('responses', async () => {
   const start = async (environment: Record<string, string>): Promise<Invoke> => {
     vi.resetModules();
     for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
-    return invoker(await load(createOperation.file));
+    return invoker(await loadOperation(createOperation.id));
   };
 
   describe(`the log of ${createOperation.id}`, () => {

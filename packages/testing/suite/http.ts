@@ -1,5 +1,4 @@
 /** Tests the contract over HTTP, against a local service or a deployment, whose table keeps the items. */
-
 import { createClient } from '@lambda-service/client';
 import { describe, expect, test } from 'vitest';
 import { bodyOf, createOperation, itemOf, newBody, newId, otherContent, responseTo } from '../data/index.ts';

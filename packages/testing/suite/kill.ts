@@ -2,7 +2,6 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-
 import { expect, onTestFinished, test } from 'vitest';
 import { fetchToken, readSession } from '../../../tools/start/session.ts';
 import { bodyOf, differentFrom, type Sample, someSamples } from '../data/index.ts';
@@ -28,9 +27,19 @@ export const testKill = part('kill', async () => {
     return { service, milliseconds, token: await fetchToken(readSession(folder)) };
   };
 
-  /** Sends a request, and sends it again after a 503, as the contract advises. @returns the status */
-  const postWithRetries = (...request: Parameters<typeof post>): Promise<number> =>
-    retryWhile(() => post(...request), isUnavailable);
+  const add = ({ service, token }: Running, { id, content }: Sample): Promise<number> =>
+    post(service.url, bodyOf(id, content), token);
+
+  /** Adds an item, and sends the request again after a 503, as the contract advises. @returns the status */
+  const addWithRetries = (running: Running, sample: Sample): Promise<number> =>
+    retryWhile(() => add(running, sample), isUnavailable);
+
+  /**
+   * Sends a different item under an acknowledged id: a 409 proves that the id is taken. To send the acknowledged item
+   * would prove nothing, because it would get a 200 even if it had been lost.
+   */
+  const addOther = (running: Running, sample: Sample): Promise<number> =>
+    addWithRetries(running, { ...sample, content: differentFrom(sample.content) });
 
   test(`npm start keeps every acknowledged item after ${rounds} SIGKILL(s) under load (seed ${seed})`, async () => {
     const folder = await testFolder();
@@ -41,13 +50,12 @@ export const testKill = part('kill', async () => {
     let acknowledgedInAll = 0;
 
     for (let round = 0; round < rounds; round += 1) {
-      const { service, token } = running;
+      const { service } = running;
       const acknowledged: Sample[] = [];
       const unanswered: Sample[] = [];
       await mapConcurrently(all.slice(round * 2 * load, (round + 1) * 2 * load), width, async (sample) => {
         try {
-          const status = await postWithRetries(service.url, bodyOf(sample.id, sample.content), token);
-          expect(status, 'status').toBe(200);
+          expect(await addWithRetries(running, sample), 'status').toBe(200);
           acknowledged.push(sample);
         } catch (error) {
           // fetch throws a TypeError if the service has been killed, so this item is not acknowledged.
@@ -62,14 +70,10 @@ export const testKill = part('kill', async () => {
 
       running = await start(folder);
       starts.push(running.milliseconds);
-      const again = ({ id, content }: Sample): Promise<number> =>
-        postWithRetries(running.service.url, bodyOf(id, content), running.token);
-      // Under each acknowledged id, send a different item: a 409 proves that the id is taken. To send the acknowledged
-      // item would prove nothing, because it would get a 200 even if it had been lost.
-      const others = await mapConcurrently(acknowledged, width, (sample) =>
-        again({ ...sample, content: differentFrom(sample.content) }),
-      );
+      const restarted = running;
+      const others = await mapConcurrently(acknowledged, width, (sample) => addOther(restarted, sample));
       expect(others).toEqual(acknowledged.map(() => 409));
+      const again = (sample: Sample) => addWithRetries(restarted, sample);
       expect(await mapConcurrently(acknowledged, width, again)).toEqual(acknowledged.map(() => 200));
       expect(await mapConcurrently(unanswered, width, again)).toEqual(unanswered.map(() => 200));
       acknowledgedInAll += acknowledged.length;
@@ -91,8 +95,7 @@ export const testKill = part('kill', async () => {
     const running = await start(folder, { DISK_FULL }, [process.execPath, '--import', program, programs.start]);
     const all = someSamples(2 * width, seed);
     const [acknowledged, late] = [all.slice(0, width), all.slice(width)];
-    const add = ({ service, token }: Running, { id, content }: Sample) => post(service.url, bodyOf(id, content), token);
-    for (const sample of acknowledged) expect(await retryWhile(() => add(running, sample), isUnavailable)).toBe(200);
+    for (const sample of acknowledged) expect(await addWithRetries(running, sample)).toBe(200);
     await writeFile(DISK_FULL, '');
     const ends = await Promise.allSettled(late.map((sample) => add(running, sample)));
     expect(ends).not.toContainEqual({ status: 'fulfilled', value: 200 });
@@ -100,9 +103,6 @@ export const testKill = part('kill', async () => {
     expect(await running.service.ended).toMatchObject({ code: 1, stderr });
 
     const again = await start(folder);
-    for (const sample of acknowledged) {
-      const other = { ...sample, content: differentFrom(sample.content) };
-      expect(await retryWhile(() => add(again, other), isUnavailable), 'status of a different item').toBe(409);
-    }
+    for (const sample of acknowledged) expect(await addOther(again, sample), 'status of a different item').toBe(409);
   });
 });

@@ -5,9 +5,9 @@ import { describe, expect, test } from 'vitest';
 import { bodyOf, compile, examplesOf, newId, type Operation, operations, proxyEvent, tableKey } from '../data/index.ts';
 import { type EventRequest, event } from '../events.ts';
 import { type Invoke, invoker } from '../in-process.ts';
-import { operationNames, permissionsOf } from '../stack/template.ts';
+import { functionNameOf, permissionsOf } from '../stack/template.ts';
 import { dynamoDbError, type Faults } from '../store/index.ts';
-import { operations as generated, load } from '../under-test.ts';
+import { loadOperation } from '../under-test.ts';
 
 /** Returns the request of the contract's examples. `given` replaces the values of parameters, by their names. */
 const exampleOf = (operation: Operation, given: Record<string, unknown> = {}): EventRequest => {
@@ -35,14 +35,11 @@ const wrongParameters = ({ parameters }: Operation): [name: string, text: string
     return wrong === undefined ? [] : [[name, wrong]];
   });
 
-/** Returns the name of an operation's function in the template. */
-const functionOf = (id: string): string => operationNames.find(([each]) => each === id)?.[1] ?? '';
-
 /** `faults` injects faults into the store that the functions use, and `create` adds an item. */
 export const testOperations = ({ faults, invoke: create }: { faults: Faults; invoke: Invoke }): void => {
   describe.each(operations)('$id', (operation) => {
     const call = async (given?: Record<string, unknown>) =>
-      invoker(await load(generated[operation.id]?.file ?? ''))(event(exampleOf(operation, given)));
+      invoker(await loadOperation(operation.id))(event(exampleOf(operation, given)));
 
     test("succeeds with the contract's examples, if the item that they name is stored", async () => {
       const named = operation.parameters.find(({ name }) => name === tableKey.name)?.example;
@@ -59,7 +56,7 @@ export const testOperations = ({ faults, invoke: create }: { faults: Faults; inv
         const before = faults.calls();
         faults.fail(undefined, dynamoDbError(status, type));
         const answered = await call({ [tableKey.name]: newId() }).finally(() => faults.fail(undefined));
-        const callsStore = permissionsOf(functionOf(operation.id)).some((each) => each.includes('dynamodb:'));
+        const callsStore = permissionsOf(functionNameOf(operation.id)).some((each) => each.includes('dynamodb:'));
         expect(faults.calls() > before, 'whether it calls the store').toBe(callsStore);
         if (callsStore) expect(answered).toMatchObject({ status: expected, body: { error } });
       },

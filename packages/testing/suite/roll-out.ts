@@ -2,7 +2,6 @@
  * Rehearses a roll-out: the new version of each function gets a tenth of the events, and the version of an earlier
  * commit gets the others. The part alarms tests which versions are rolled back.
  */
-
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { bodyOf, createRoute, itemOf, newId } from '../data/index.ts';
 import { startFaultyStore } from '../store/index.ts';

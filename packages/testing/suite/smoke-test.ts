@@ -1,5 +1,4 @@
 /** Runs the bundle of the smoke test on the deployed bundles, and on broken versions of these bundles. */
-
 import type { Check } from '@lambda-service/runtime/smoke-test';
 import { Functions } from 'http-api-emulator/testing';
 import { afterAll, expect, inject, onTestFinished, test } from 'vitest';

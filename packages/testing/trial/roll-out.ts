@@ -19,7 +19,7 @@ import { takenBy } from '../data/contract.ts';
 import { bodyOf, type Content, newId, someContents } from '../data/example.ts';
 import { temporaryFolder } from '../programs/local-service.ts';
 import { featureFlags } from '../stack/settings.ts';
-import { operationNames, permissionsOf } from '../stack/template.ts';
+import { functionNameOf, permissionsOf } from '../stack/template.ts';
 import { audience } from '../tokens.ts';
 import { createOperation } from '../under-test.ts';
 import { startLimit } from './scale.ts';
@@ -149,7 +149,7 @@ type Resources = Record<string, Template['Resources'][string] & { DeletionPolicy
 
 /** The function whose grants and code the tests change: that of the operation that adds an item. */
 const { id, file } = createOperation;
-const name = operationNames.find(([each]) => each === id)?.[1] ?? '';
+const name = functionNameOf(id);
 export const changedOperation = { id, name, entry: `${file}.lambda.ts` };
 
 /** What the function of `changedOperation` may do to the stack's tables. */

@@ -1,5 +1,4 @@
 /** Tests that infra/deployment-policy.json allows all that deployments need, and no way to more. */
-
 import { readFileSync } from 'node:fs';
 import { Template as StackTemplate } from 'aws-cdk-lib/assertions';
 import { readPolicy } from 'http-api-emulator/testing';

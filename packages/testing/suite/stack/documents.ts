@@ -8,19 +8,18 @@ const workflow = '.github/workflows/deploy.yml';
 
 type Job = { 'timeout-minutes': number; steps?: { with?: Record<string, unknown> }[] };
 
+const documents = globSync('docs/**/*.md').map((document) => ({ document, text: readFileSync(document, 'utf8') }));
+
 /** The commands in the documents that deploy an optional stack: the file of its app, and the settings it is given. */
-const recipes = globSync('docs/**/*.md').flatMap((document) => {
-  const [, app, options = ''] =
-    /npx cdk deploy --app 'npx node (\S+)'((?:\\\n|.)*)/.exec(readFileSync(document, 'utf8')) ?? [];
+const recipes = documents.flatMap(({ document, text }) => {
+  const [, app, options = ''] = /npx cdk deploy --app 'npx node (\S+)'((?:\\\n|.)*)/.exec(text) ?? [];
   const given = [...options.matchAll(/-c (\w+)=/g)].map(([, key]) => key);
   return app === undefined ? [] : [{ document, app, given }];
 });
 
 export const testDocuments = (): void => {
   test('every command in the documents that deploys an optional stack is one that these tests can read', () => {
-    const commands = globSync('docs/**/*.md').flatMap(
-      (each) => readFileSync(each, 'utf8').match(/cdk deploy --app/g) ?? [],
-    );
+    const commands = documents.flatMap(({ text }) => text.match(/cdk deploy --app/g) ?? []);
     expect(recipes).toHaveLength(commands.length);
   });
 

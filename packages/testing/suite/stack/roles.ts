@@ -2,8 +2,8 @@
 import { expect, inject, test } from 'vitest';
 import {
   arn,
+  functionNameOf,
   functionNames,
-  operationNames,
   permissionsIn,
   permissionsOf,
   prod,
@@ -69,8 +69,9 @@ export const testRoles = (more: MorePermissions): void => {
   });
 
   test(`${createOperation.id} may put or update items in the first table, and may do nothing else with it`, () => {
-    const [, name = ''] = operationNames.find(([id]) => id === createOperation.id) ?? [];
-    const onTable = permissionsOf(name).filter((each) => each.includes(`${firstTable}.Arn`));
+    const onTable = permissionsOf(functionNameOf(createOperation.id)).filter((each) =>
+      each.includes(`${firstTable}.Arn`),
+    );
     expect(onTable).toEqual([expect.stringMatching(`^Allow dynamodb:(Put|Update)Item: ${firstTable}.Arn$`)]);
   });
 
