@@ -5,4 +5,4 @@ const service = 'test/service.ts';
 /** Options for all tests, including tests that run with another Vitest configuration. */
 export const options = testOptions(service);
 
-export default serviceTests(service, ['test', 'client/test', 'tools/test', 'packages/*/test']);
+export default serviceTests(service, ['test', 'client/test', 'packages/*/test']);

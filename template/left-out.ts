@@ -11,10 +11,10 @@ import { globSync } from 'node:fs';
 const unaffected = [
   'packages/{client,contract,emulator}/**',
   'packages/runtime/test/{auth,http}/**',
-  'tools/test/cli/{npm-command,stack-trace}.test.ts',
-  'tools/test/release/{diff,diff/access,diff/verdict,project-copy,prove}.test.ts',
-  'tools/test/start/{issuer,request-log}.test.ts',
-  'tools/test/start/watch/**',
+  'packages/tools/test/cli/{npm-command,stack-trace}.test.ts',
+  'packages/tools/test/release/{diff,diff/access,diff/verdict,project-copy,prove}.test.ts',
+  'packages/tools/test/start/{issuer,request-log}.test.ts',
+  'packages/tools/test/start/watch/**',
   '**/*.fuzz.ts',
 ];
 
@@ -28,12 +28,12 @@ const leftOut = {
   guide: [
     ...unaffected,
     '**/*.{e2e,trial}.ts',
-    'tools/test/project/{editors,package-lock,workflows}.test.ts',
+    'packages/tools/test/project/{editors,package-lock,workflows}.test.ts',
     'packages/cdk/test/github.test.ts',
     'test/plants/**',
-    'tools/test/cli/!(operation-options).test.ts',
-    'tools/test/release/{diff/loss,verify,version}.test.ts',
-    'tools/test/start/{session,start}.test.ts',
+    'packages/tools/test/cli/!(operation-options).test.ts',
+    'packages/tools/test/release/{diff/loss,verify,version}.test.ts',
+    'packages/tools/test/start/{session,start}.test.ts',
   ],
 };
 

@@ -7,8 +7,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { messageOf } from '@lambda-service/tools/terminal';
 import { Command } from 'commander';
-import { messageOf } from '../tools/start/terminal.ts';
 import { removeTemplate } from './remove.ts';
 import { refuseCollisions } from './rename/collisions.ts';
 import { type ProjectFile, renamedPath, renamedSource } from './rename/files.ts';

@@ -3,9 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { generateIfChanged } from '@lambda-service/cdk/generated-code';
+import { prebuildBundles } from '@lambda-service/tools/bundles';
 import { readTemplate, type ServedStack } from 'http-api-emulator/testing';
 import type { TestProject } from 'vitest/node';
-import { prebuildBundles } from '../../tools/start/bundles.ts';
 import { readService, refuseMissingParts } from './service.ts';
 import { kinds } from './stack/settings.ts';
 

@@ -1,6 +1,6 @@
 import path from 'node:path';
-import { linkPackages } from '../../tools/release/link-packages.ts';
-import { makeFolders, type ProjectCopy, startIn } from '../../tools/release/project-copy.ts';
+import { makeFolders, type ProjectCopy, startIn } from '@lambda-service/tools/checkouts';
+import { linkPackages } from '@lambda-service/tools/link-packages';
 import { startLimit } from './trial/scale.ts';
 
 const root = process.cwd();

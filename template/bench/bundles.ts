@@ -1,10 +1,10 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { bundle as bundled } from '@lambda-service/cdk/bundling';
+import { makeApp, readCdkJson } from '@lambda-service/tools/stack';
 import { App, Stack } from 'aws-cdk-lib';
 import { Runtime } from 'aws-cdk-lib/aws-lambda';
 import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
-import { makeApp, readCdkJson } from '../../tools/start/stack.ts';
 
 /**
  * The bundle of a function. `file` is the file from which Lambda would load the handler; `bytes` is the size of that

@@ -254,11 +254,11 @@ const byFile: Record<string, Record<string, string>> = {
   'packages/cdk/smoke-test.ts': {
     "[-table.grant(this, 'dynamodb:DeleteItem')-]": 'The plants of every smoke test stay.',
   },
-  'tools/release/prove/report.ts': {
+  'packages/tools/release/prove/report.ts': {
     "[-  [/(?<!\\d)\\d{12}(?!\\d)/g, '<account>'],\n-]":
       'A report that people paste into an issue has their account id.',
   },
-  'tools/release/prove/run.ts': {
+  'packages/tools/release/prove/run.ts': {
     "[-  await run.ask('check_account');\n-]": 'A run deletes what it has not made.',
     '    [-run.save();\n    -]say(': 'A run that was interrupted begins again.',
   },
@@ -291,14 +291,14 @@ const byFile: Record<string, Record<string, string>> = {
     'const failure = [-isLocked(error)-]{+error+}':
       'Who may not write the data folder searches for a process that uses it.',
   },
-  'tools/cli/deployed-issuer.ts': {
+  'packages/tools/cli/deployed-issuer.ts': {
     'await readClientSecret([-userPoolId, clientId-]{+clientId, userPoolId+})':
       "Cognito is asked for a user pool with the client's id.",
   },
   'packages/emulator/gateway/server.ts': {
     "'content-length': [-Buffer.byteLength(body)-]{+body.length+} }": 'A response with an umlaut is cut short.',
   },
-  'tools/cli/import-lines.ts': {
+  'packages/tools/cli/import-lines.ts': {
     'BigInt([-source-]{+value+})': 'A large id is rounded.',
     "if (result.[-headers.get('idempotent-replayed') !== 'true'-]{+ok+}) return":
       'An import counts plants as new that were already there.',
@@ -306,7 +306,7 @@ const byFile: Record<string, Record<string, string>> = {
   'template/guide/blocks.ts': {
     ', [-start + 1-]{+whole.length+})': 'A block of the guide changes one of two places, perhaps the wrong one.',
   },
-  'tools/start/issuer.ts': {
+  'packages/tools/start/issuer.ts': {
     "[-randomUUID()-]{+''+}}` }]": 'A process that trusts one local issuer rejects the next one.',
     "[-mode: 0o600, -]flag: 'wx'": 'Other users may read the key that signs tokens.',
     '[-kept?.port === reserved-]{+false+}': 'npm start fails if PORT is the last port of its issuer.',
@@ -369,22 +369,24 @@ const byFile: Record<string, Record<string, string>> = {
     '[[-start(onStart)-]{+(onStart(), start(() => {}))+},': 'A request that waits for an instance fails.',
     '[-debug ? start(() => {}) : -]': 'The gateway gives up a request while a debugger pauses its function.',
   },
-  'tools/start/contract.ts': {
+  'packages/tools/start/contract.ts': {
     'text[-.replaceAll("\'", "\'\\\\\'\'")-]': 'The printed command fails in a folder whose name has an apostrophe.',
   },
-  'tools/start/request-log.ts': {
+  'packages/tools/start/request-log.ts': {
     "[-.replaceAll(/^/gm, '    ')-]": 'A line of a stack trace can pass for the row of a request.',
     '[-printable(text)-]{+text+}.': 'A log line can control the terminal.',
     '[-(logged.status < 500 || this.#failures > failureLines)-]{+logged.status < 500+}':
       'In an outage, the stack traces of hundreds of requests fill the terminal each second.',
   },
-  'tools/start/reasons.ts': { '[-log.length === 0 && -]error': 'A plant over 400 KB is said to be over 10 MB.' },
-  'tools/start/bundles.ts': {
+  'packages/tools/start/reasons.ts': {
+    '[-log.length === 0 && -]error': 'A plant over 400 KB is said to be over 10 MB.',
+  },
+  'packages/tools/start/bundles.ts': {
     'originalLine[- + 1-]': 'A stack trace names the line above the one that threw.',
     "sourcemap: [-'external'-]{+'linked'+}": 'The bundle with a source map is not the one that is deployed.',
     '[-each.sha256 === sha256-]{+true+}': 'The stack trace of one function names lines of another.',
   },
-  'tools/start/main.ts': {
+  'packages/tools/start/main.ts': {
     'prebuildBundles({ debug: [-debug !== undefined-]{+true+} })':
       'npm start runs other bundles than those that would be deployed.',
     "from './reasons.ts';\n{+import './stack.ts';\n+}": 'npm start keeps the CDK in memory.',
@@ -393,20 +395,20 @@ const byFile: Record<string, Record<string, string>> = {
       'The session file, which has a secret, stays after a stop.',
     "'SIGTERM'[-, 'SIGHUP'-]] as const": 'If the terminal is closed, the service leaves files behind.',
   },
-  'tools/cli/npm-command.ts': {
+  'packages/tools/cli/npm-command.ts': {
     '[-filter(({ value }) => value !== undefined)-]{+slice(0, 0)+}': 'npm run token --stack=x prints a local token.',
     "[-/^(?!false$).+$/.test(value ?? 'none')-]{+true+}": 'npm run token --stack= asks AWS for a stack without a name.',
     "text === [-own.get(variable)-]{+''+} ?": 'A setting in ~/.npmrc, such as scope, stops npm run token.',
   },
-  'tools/cli/operation-options.ts': {
+  'packages/tools/cli/operation-options.ts': {
     "integer.', [-BigInt-]{+(text) => BigInt(Number(text))+})": 'A large id is rounded.',
     'const value = [-parseJson-]{+JSON.parse+}(text)': 'A large id in a list is rounded.',
     '[-!Number.isFinite(Number(text))-]{+false+}': 'The command line sends 1e400 as null.',
   },
-  'tools/cli/connection.ts': {
+  'packages/tools/cli/connection.ts': {
     'token === undefined[- || (refused && !isFetching)-]': 'The import sends a refused token again and again.',
   },
-  'tools/cli/import-plants.ts': {
+  'packages/tools/cli/import-plants.ts': {
     '? [-4-]{+16+} : 16': 'An import makes the local service start twice as many instances as it needs.',
     'this.#added += added.{+toString().+}length':
       'If a failed line has an umlaut, the lines that were stored stay in the file of failed lines.',
@@ -418,17 +420,17 @@ const byFile: Record<string, Record<string, string>> = {
     'await removeDone(input, [-last.end-]{+input.size+})':
       'Who stops the import of a file of failed lines loses the lines that are not imported yet.',
   },
-  'tools/start/watch/watch.ts': {
+  'packages/tools/start/watch/watch.ts': {
     'const quietTime = [-60-]{+30+}': 'A reload begins before all files are saved.',
     "[-  'functions/generated',\n-]": 'The files that a reload generates cause the next reload.',
     '[-for (const file of files) this.#files.add(file);-]':
       'After an error in the contract is fixed, only the file of the fix is reloaded.',
   },
-  'tools/start/reference/render.ts': {
+  'packages/tools/start/reference/render.ts': {
     '/[&[-<>"-]{+<>+}]/g': 'Text in the contract can add an attribute.',
     'html: ({ text }) => [-htmlOf(text)-]{+text+}': 'Text in the contract can add an element.',
   },
-  'tools/start/session.ts': {
+  'packages/tools/start/session.ts': {
     "[-mode: 0o600, -]flag: 'wx'": "Other users may read the client's secret.",
     '[-if (isDeepStrictEqual(parseSession(file), session)) -]rmSync(file)': "A stop removes a file of the user's.",
     "'client_credentials', scope{+: source.scope+} }": 'A token has more scopes than asked for.',
@@ -547,12 +549,12 @@ const byFile: Record<string, Record<string, string>> = {
   'packages/client/request.ts': {
     "[-['', '.', '..'].includes(text)-]{+text === ''+}": 'A path parameter of two dots calls another operation.',
   },
-  'tools/cli/restore-items.ts': {
+  'packages/tools/cli/restore-items.ts': {
     "'attribute_not_exists(#key){+ OR attribute_exists(#key)+}'": 'A restore overwrites what clients stored since.',
     'if ([-concernsOneItem(error)-]{+error instanceof Error+})': 'A restore without permission tries every item.',
     'ConsistentRead: [-true-]{+false+}': 'A restore leaves out items that were written shortly before.',
   },
-  'tools/cli/traced-request.ts': {
+  'packages/tools/cli/traced-request.ts': {
     'days * [-24 * -]60 * 60': 'npm run request -- --days 7 searches the logs of seven hours.',
   },
   'packages/runtime/http/error-response.ts': {
@@ -563,11 +565,11 @@ const byFile: Record<string, Record<string, string>> = {
     '/[-^-]User: ': 'The log has what the store quotes of a request.',
   },
   'schemas/openapi.yaml': { 'required: [[-id-]]': 'A plant without an id is valid.' },
-  'tools/release/link-packages.ts': {
+  'packages/tools/release/link-packages.ts': {
     'link(name, path.join([-copy-]{+project+}, folder))':
       "A diff from an earlier commit runs today's packages: it compares today with itself.",
   },
-  'tools/release/project-copy.ts': {
+  'packages/tools/release/project-copy.ts': {
     "then [-=== (await readFile(path.join(project, 'package-lock.json'), 'utf8'))-]{+!== ''+}":
       'A diff synthesizes both commits with the new CDK, so it does not show what the new CDK changes.',
   },
@@ -589,12 +591,12 @@ const byFile: Record<string, Record<string, string>> = {
     'isEqual [-? bound.isExclusive || !wide.isExclusive :-]{+||+} inner.limit > outer.limit':
       'A limit that becomes exclusive passes as compatible.',
   },
-  'tools/release/diff/template.ts': {
+  'packages/tools/release/diff/template.ts': {
     "'Fn::If') return { [key]: [[-condition(inner[0], outer)-]{+inner[0]+},":
       'A pull request may change what a condition of the table stands for.',
     '\\b[-(?!\\.json)-]/g': 'A pull request may delete a table in a nested stack of the CDK.',
   },
-  'tools/release/diff/loss.ts': {
+  'packages/tools/release/diff/loss.ts': {
     '...[-might, ...-](whats ?? [])': 'A pull request may put a condition on the table, which deletes it.',
     'isLate(DeletionPolicy)[- || isRetained(DeletionPolicy)-]': 'A pull request may leave log groups behind.',
     '[-?? (now && losses[impactOnKey(then, now)])-]':
@@ -603,7 +605,7 @@ const byFile: Record<string, Record<string, string>> = {
     'isLate(value) ? { least: [-0-]{+most+}, most,': 'A pull request may let a parameter turn protection off.',
     '(Transform|[-ForEach-]{+None+})': 'A pull request may take a table out of a loop, which deletes it.',
   },
-  'tools/release/diff/access.ts': {
+  'packages/tools/release/diff/access.ts': {
     'if (guards.[-includes(guard)-]{+length > 0+} ||': 'A route may lose its authorizer without a finding.',
     "type === 'NONE' [-|| isLate(type)-];": 'A parameter may open a route without a finding.',
     "[-{ ...unread('Deny', who), action: `what ${textOf(found)} denies` },-]":
@@ -612,7 +614,7 @@ const byFile: Record<string, Record<string, string>> = {
     '[-matches(wide.resource, narrow.resource) &&-]': 'A permission may cover more resources without a label.',
     'return [-[...own, ...byRole]-]{+own+};': 'A function may take the role of another one without a label.',
   },
-  'tools/release/diff/verdict.ts': {
+  'packages/tools/release/diff/verdict.ts': {
     '[-allowable.includes(rule) && allowed-]{+allowed+}.includes(rule)': 'A label could allow what loses data.',
   },
   'packages/contract/source-hash.ts': {

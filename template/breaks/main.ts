@@ -8,8 +8,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { copyProject } from '@lambda-service/testing/copy-project';
+import { type ProjectCopy, startIn } from '@lambda-service/tools/checkouts';
 import { Command } from 'commander';
-import { type ProjectCopy, startIn } from '../../tools/release/project-copy.ts';
 import { type Break, breaks } from './breaks.ts';
 
 const command = new Command('npm run --prefix template breaks --')

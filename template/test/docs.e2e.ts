@@ -4,8 +4,8 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { pathWithCurl, run, startLocalService, testFolder } from '@lambda-service/testing/programs';
+import { fetchToken, readSession } from '@lambda-service/tools/session';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { fetchToken, readSession } from '../../tools/start/session.ts';
 import { reasonToSkip } from '../contract.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');

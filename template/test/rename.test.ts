@@ -6,9 +6,8 @@ import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { run, testFolder } from '@lambda-service/testing/programs';
+import { commitAll, git, run, testFolder } from '@lambda-service/testing/programs';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { commitAll, git } from '../../tools/test/release/kit/small-project.ts';
 import { refuseCollisions } from '../rename/collisions.ts';
 import { renamedPath, renamedSource } from '../rename/files.ts';
 import { readNoun } from '../rename/noun.ts';
@@ -174,7 +173,7 @@ describe('npm run rename', () => {
 
   test("leaves the project at version 0.1.0 with none of the template's releases, ready for npm version", async () => {
     const files = ['package.json', 'package-lock.json', 'client/package.json', 'schemas/openapi.yaml'];
-    for (const file of [...files, 'CHANGELOG.md', 'tools/release/version.ts'])
+    for (const file of [...files, 'CHANGELOG.md', 'packages/tools/release/version.ts'])
       await commit(file, await readFile(file, 'utf8'));
     await commit('schemas/released/1.0.0.yaml', '');
     await commit('packages/contract/package.json', '{ "version": "1.0.0" }\n');
@@ -190,7 +189,7 @@ describe('npm run rename', () => {
 
     expect(await text('CHANGELOG.md')).toMatch(/\n## Unreleased\n$/);
     await commit('CHANGELOG.md', `${await text('CHANGELOG.md')}\n### Added\n\n- Orders.\n`);
-    const release = path.join(folder, 'tools/release/version.ts');
+    const release = path.join(folder, 'packages/tools/release/version.ts');
     expect(await run(process.execPath, [release], { npm_package_version: '1.0.0' }).ended).toMatchObject({ code: 0 });
     expect(await readdir(path.join(folder, 'schemas/released'))).toEqual(['1.0.0.yaml']);
   });

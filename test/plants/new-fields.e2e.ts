@@ -7,8 +7,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { copyProject } from '@lambda-service/testing/copy-project';
 import { fileFolder } from '@lambda-service/testing/programs';
+import { startIn } from '@lambda-service/tools/checkouts';
 import { expect, test } from 'vitest';
-import { startIn } from '../../tools/release/project-copy.ts';
 
 const fields = ['evergreen', 'colours', 'light'];
 
@@ -30,7 +30,7 @@ const fitting = 'fitting-table.ts';
 const never = new AbortController().signal;
 const copy = await copyProject(await fileFolder());
 // Compile only the folders that handle plants, because the tests would take the compiler much longer.
-const project = { extends: './tsconfig.json', include: ['functions', 'infra', 'tools/cli'] };
+const project = { extends: './tsconfig.json', include: ['functions', 'infra', 'packages/tools/cli'] };
 await writeFile(path.join(copy.folder, 'tsconfig.plants.json'), JSON.stringify(project));
 
 /** Runs Node.js with these arguments in the copy of the project. */

@@ -4,8 +4,8 @@ import { cp, mkdir, mkdtempDisposable, readdir, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { linkPackages } from '@lambda-service/tools/link-packages';
 import { test as base } from 'vitest';
-import { linkPackages } from '../../../tools/release/link-packages.ts';
 
 /** Runs a program. @throws Error with the program's output if it fails */
 export const run = promisify(execFile);

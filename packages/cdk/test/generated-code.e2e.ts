@@ -75,7 +75,7 @@ test('npm start serves the contract as it is now', async () => {
 test('the command of the service calls the contract as it is now', async () => {
   const { baseUrl, requests } = await startScriptedService(answer(404, {}));
   const { scripts }: { scripts: Record<string, string> } = JSON.parse(await read('package.json'));
-  const script = Object.values(scripts).find((each) => each.includes('tools/cli/regenerate.ts'));
+  const script = Object.values(scripts).find((each) => each.includes('packages/tools/cli/regenerate.ts'));
   await write('items.ndjson', bodyOf());
   // A relative path would be one in the folder in which npm was called.
   await runInProject(`${script} import '${path.join(project, 'items.ndjson')}' --url ${baseUrl} --token a.b.c`);

@@ -4,8 +4,8 @@
  */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { parseJson } from '@lambda-service/client';
+import { fetchToken, readSession } from '@lambda-service/tools/session';
 import { afterAll, expect } from 'vitest';
-import { fetchToken, readSession } from '../../../tools/start/session.ts';
 import { type Faults, startFaultyStore } from '../store/faulty-store.ts';
 import { readItem } from '../store/item-store.ts';
 import type { ServiceRequest, ServiceUnderTest } from '../suite/responses.ts';

@@ -3,7 +3,8 @@
  * @example
  * const { baseUrl, received } = await startScriptedService(answer(503, {}), answer(200, { name: 'a' }));
  */
+
+export { makeCertificate } from '@lambda-service/tools/issuer';
 export { closeServer, listen } from 'http-api-emulator/servers';
-export { makeCertificate } from '../../../tools/start/issuer.ts';
 export * from './scripted-service.ts';
 export * from './servers.ts';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { type ErrorResponse, errors, responseOf } from '@lambda-service/runtime/http';
+import { advice } from '@lambda-service/tools/verdict';
 import { responses as gatewayResponses } from 'http-api-emulator/testing';
 import { breaksOf, readReleases } from 'openapi-contract';
 import { describe, expect, inject, test, vi } from 'vitest';
-import { advice } from '../../../tools/release/diff/verdict.ts';
 import { compile, contract, examplesOf, isAllowed, type Operation, operations, tableKey } from '../data/index.ts';
 import { loadOperation } from '../under-test.ts';
 import { part } from './part.ts';

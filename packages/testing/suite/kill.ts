@@ -2,8 +2,8 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { fetchToken, readSession } from '@lambda-service/tools/session';
 import { expect, onTestFinished, test } from 'vitest';
-import { fetchToken, readSession } from '../../../tools/start/session.ts';
 import { bodyOf, differentFrom, type Sample, someSamples } from '../data/index.ts';
 import { type LocalService, post, programs, startLocalService, testFolder } from '../programs/index.ts';
 import { mapConcurrently, report, seed, trialSize } from '../trial/index.ts';

@@ -1,0 +1,39 @@
+/** `node packages/tools/release/link-packages.ts <folder>` gives a copy of this project the packages that are installed here. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
+
+/**
+ * Makes node_modules in `copy`, which is a copy of `project`, or of one of its earlier commits. It has links to the
+ * packages installed in `project`, and to the copy's own workspaces: with other links, the copy would run our code.
+ */
+export const linkPackages = (project: string, copy: string): void => {
+  const [from, to] = [path.join(project, 'node_modules'), path.join(copy, 'node_modules')];
+  const link = (name: string, target: string) => {
+    mkdirSync(path.dirname(path.join(to, name)), { recursive: true });
+    symlinkSync(realpathSync(target), path.join(to, name));
+  };
+  const ours = workspacesOf(project);
+  const installed = globSync(['[!.@]*', '@*/*'], { cwd: from }).filter((name) => !ours.has(name));
+  for (const name of installed) link(name, path.join(from, name));
+  for (const [name, folder] of workspacesOf(copy)) link(name, path.join(copy, folder));
+  // Copy what programs change. The links in .bin are relative, so they lead to the copy's packages.
+  for (const name of ['.bin', '.package-lock.json'].filter((name) => existsSync(path.join(from, name))))
+    cpSync(path.join(from, name), path.join(to, name), { recursive: true, verbatimSymlinks: true });
+  // Node.js replaces files of its compile cache instead of changing them, so hard links will do. If there is no cache,
+  // or another program removes a file meanwhile, programs only start half a second later.
+  spawnSync('cp', ['-Rl', path.join(from, '.cache'), to]);
+};
+
+/** Returns the folders of a project's workspaces, relative to the project, by the names in their manifests. */
+const workspacesOf = (project: string): Map<string, string> => {
+  const manifestOf = (folder: string) => JSON.parse(readFileSync(path.join(project, folder, 'package.json'), 'utf8'));
+  const { workspaces = [] }: { workspaces?: string[] } = manifestOf('.');
+  const manifests = globSync(
+    workspaces.map((pattern) => `${pattern}/package.json`),
+    { cwd: project },
+  );
+  return new Map(manifests.map(path.dirname).map((folder) => [manifestOf(folder).name, folder]));
+};
+
+if (import.meta.main) linkPackages('.', process.argv[2] ?? '');

@@ -1,0 +1,136 @@
+/** Checks out the project at an earlier commit, and runs commands in a copy of the project. */
+import { execFile, spawn } from 'node:child_process';
+import { mkdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { linkPackages } from './link-packages.ts';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+
+/**
+ * A copy of the project, in `folder`. Commands in the copy leave temporary files in `temporary`, which is outside that
+ * folder.
+ */
+export type ProjectCopy = { folder: string; temporary: string };
+
+/** The project at a commit. `hasSamePackages` is true if its package-lock.json is that of the working tree. */
+export type Checkout = ProjectCopy & { commit: string; hasSamePackages: boolean };
+
+/** Makes the folders of a copy in `parent`. */
+export const makeFolders = async (parent: string): Promise<ProjectCopy> => {
+  const copy = { folder: path.join(parent, 'project'), temporary: path.join(parent, 'tmp') };
+  for (const folder of Object.values(copy)) await mkdir(folder, { recursive: true });
+  return copy;
+};
+
+/**
+ * Checks out the project at a git ref into `parent`, a folder that the caller removes later. The checkout uses its own
+ * workspaces, and the packages installed here; with `ownPackages`, npm installs others if its package-lock.json differs.
+ * @throws Error with a sentence for the user
+ */
+export const checkOut = async (
+  parent: string,
+  ref: string,
+  signal: AbortSignal,
+  { project = root, ownPackages = false } = {},
+): Promise<Checkout> => {
+  const commit = await findCommit(ref, project, signal);
+  const copy = await makeFolders(parent);
+  // If the project is a subfolder of a git repository, `git archive` exports only that subfolder.
+  const extract = ['sh', '-c', 'git archive "$0" | tar -x -C "$1"', commit, copy.folder] as const;
+  await runIn({ ...copy, folder: project }, extract, `${ref} cannot be checked out`, signal);
+  const then = await readOld(copy.folder, ref, 'package-lock.json');
+  const hasSamePackages = then === (await readFile(path.join(project, 'package-lock.json'), 'utf8'));
+  const compile = [process.execPath, ...(await readCompiler(copy.folder, ref))] as const;
+  const install = ['npm', 'ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'] as const;
+  if (ownPackages && !hasSamePackages) await runIn(copy, install, `npm ci failed at ${ref}`, signal);
+  else linkPackages(project, copy.folder);
+  await runIn(copy, compile, `The contract of ${ref} cannot be compiled`, signal);
+  return { ...copy, commit, hasSamePackages };
+};
+
+/**
+ * Reads the last command of a checkout's script `prepare`, which compiles the contract. The others would change the
+ * link to Node.js in the packages installed here, and refuse our Node.js if that commit pinned another one.
+ */
+const readCompiler = async (folder: string, ref: string): Promise<string[]> => {
+  const { scripts } = JSON.parse(await readOld(folder, ref, 'package.json'));
+  const [, compiler] = /\bnode (\S+\.ts\b[^&]*)$/.exec(scripts?.prepare ?? '') ?? [];
+  if (compiler === undefined) throw new Error(`${ref} is too old: its script prepare compiles no contract.`);
+  return compiler.split(' ');
+};
+
+const readOld = (folder: string, ref: string, file: string): Promise<string> =>
+  readFile(path.join(folder, file), 'utf8').catch(() => {
+    throw new Error(`${ref} is too old: it has no ${file}, so its stack cannot be synthesized.`);
+  });
+
+/** Returns the newest commit that HEAD and `main` share, or undefined if git finds none. */
+export const sharedWithMain = async (signal: AbortSignal, project = root): Promise<string | undefined> => {
+  for (const main of ['origin/main', 'main']) {
+    const commit = await git(project, ['merge-base', 'HEAD', main], signal).catch(() => undefined);
+    signal.throwIfAborted();
+    if (commit !== undefined) return commit;
+  }
+  return undefined;
+};
+
+const git = async (cwd: string, args: string[], signal: AbortSignal): Promise<string> =>
+  (await promisify(execFile)('git', args, { cwd, signal })).stdout.trim();
+
+const findCommit = (ref: string, project: string, signal: AbortSignal): Promise<string> =>
+  git(project, ['rev-parse', '--verify', '--end-of-options', `${ref}^{commit}`], signal).catch(
+    ({ stderr }: { stderr: string }) => {
+      signal.throwIfAborted();
+      throw new Error(
+        `git does not have the commit ${ref}: ${stderr.trim()}\n` +
+          'git fetch gets what is new, git fetch --unshallow what a shallow clone lacks; a workflow needs fetch-depth: 0.',
+      );
+    },
+  );
+
+/** Runs a command to its end. @throws Error that begins with `failure` and has the command's output if it fails */
+const runIn = async (
+  copy: ProjectCopy,
+  command: readonly [string, ...string[]],
+  failure: string,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { ended, output } = startIn(copy, [...command], signal);
+  const code = await ended;
+  signal.throwIfAborted();
+  if (code !== 0) throw new Error(`${failure}:\n${output()}`);
+};
+
+/**
+ * Starts a command in a copy of the project. `output` returns all that the command has printed so far, and `stdout` a
+ * part of that. A command that does not exist ends with its error message. Aborting `signal` ends the command and all
+ * processes that it has started, at once.
+ */
+export const startIn = (
+  { folder, temporary }: ProjectCopy,
+  [command, ...args]: [string, ...string[]],
+  signal: AbortSignal,
+  environment: Record<string, string | undefined> = {},
+): { ended: Promise<number | null>; output: () => string; stdout: () => string } => {
+  signal.throwIfAborted();
+  // Nothing uses what a copy compiles again, so it would only make the project's cache larger.
+  const env = { ...process.env, TMPDIR: temporary, NODE_DISABLE_COMPILE_CACHE: '1', ...environment };
+  // `detached` starts a process group, so that `end` also kills the processes that the command has started.
+  const child = spawn(command, args, { cwd: folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [output, stdout] = ['', ''];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  child.stdout.on('data', (chunk) => (stdout += chunk));
+  child.on('error', ({ message }) => (output += message));
+  const end = () => {
+    try {
+      process.kill(-(child.pid ?? 0), 'SIGKILL');
+    } catch {
+      // Do nothing: process.kill throws if the process group has already ended.
+    }
+  };
+  signal.addEventListener('abort', end);
+  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
+  void ended.then(() => signal.removeEventListener('abort', end));
+  return { ended, output: () => output, stdout: () => stdout };
+};

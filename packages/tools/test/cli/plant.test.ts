@@ -1,0 +1,296 @@
+/** Tests `npm run plant` with a server whose responses are scripted. */
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import tls from 'node:tls';
+import { parseJson, toJson } from '@lambda-service/client';
+import { bodyOf, newBody, newId, responseTo as repeatedOf } from '@lambda-service/testing/data';
+import { startAccount } from '@lambda-service/testing/fake-aws';
+import { testFolder } from '@lambda-service/testing/programs';
+import { answer, startScriptedService } from '@lambda-service/testing/servers';
+import { until } from '@lambda-service/testing/waiting';
+import { describe, expect, test } from 'vitest';
+import { operations } from '../../../../functions/generated/contract.ts';
+import { explain, type Failed, untilRefused } from '../../cli/connection.ts';
+import { plant } from '../../cli/plant.ts';
+import { writeSession } from '../../start/session.ts';
+import { optionsFor } from './kit/options-for.ts';
+import { runHere } from './kit/run-here.ts';
+
+const start = (args: string[], environment: Record<string, string> = {}) =>
+  runHere(plant, args, { ACCESS_TOKEN: '', INIT_CWD: '', ...environment });
+const run = (...of: Parameters<typeof start>) => start(...of).ended;
+
+const { scopes, responses } = operations.createPlant;
+
+/** The response to a body. Fields that the service adds have any value. */
+const responseTo = (id: string) => ({
+  ...Object.fromEntries(responses[0].requires.map((field) => [field, 'from the service'])),
+  ...repeatedOf(id),
+});
+const created = (id: string) => answer(responses[0].status, responseTo(id));
+const refused = answer(403, { message: 'Forbidden' });
+const token = (text: string) => answer(200, { access_token: text });
+const id = newId();
+const stored = created(id);
+const create = ['create', ...optionsFor(id)];
+
+test('plant create sends the body to the local service, with a token from the local issuer, and gets a new token if the first is refused', async () => {
+  const { baseUrl, received } = await startScriptedService(token('old'), refused, token('new'), stored);
+  const DATA_DIR = await testFolder();
+  const client = { clientId: 'me', clientSecret: 'shh', scope: scopes.join(' ') };
+  const [certificate = ''] = tls.rootCertificates;
+  writeSession(DATA_DIR, { url: baseUrl, tokenUrl: `${baseUrl}/token`, ...client, certificate });
+  const { code, stdout, stderr } = await run(create, { DATA_DIR, ACCESS_TOKEN: 'x.y.z' });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(parseJson(stdout)).toEqual(parseJson(toJson({ ...newBody<object>(id), ...responseTo(id) }) ?? ''));
+  const fetched = {
+    authorization: `Basic ${btoa('me:shh')}`,
+    body: String(new URLSearchParams({ grant_type: 'client_credentials', scope: scopes.join(' ') })),
+  };
+  expect([received[0], received[2]]).toEqual([fetched, fetched]);
+  const sent = [received[1], received[3]].map(({ authorization, body } = { authorization: '', body: '' }) => ({
+    authorization,
+    body: parseJson(body),
+  }));
+  const body = parseJson(bodyOf(id));
+  expect(sent).toEqual([
+    { authorization: 'Bearer old', body },
+    { authorization: 'Bearer new', body },
+  ]);
+});
+
+test('plant --stack takes the address and tokens from a deployed stack, and gets a new token if the first is refused', async () => {
+  const { baseUrl, received } = await startScriptedService(token('old'), refused, token('new'), stored);
+  const outputs = { ApiUrl: baseUrl, TokenUrl: baseUrl, ClientId: 'me', UserPoolId: 'pool', Scope: scopes.join(' ') };
+  const secret = () => ({ body: { UserPoolClient: { ClientSecret: 'shh' } } });
+  const { calls, environment } = await startAccount({ outputs }, secret);
+  const { code, stderr } = await run(['--stack', 'PlantStore', ...create], { ...environment, ACCESS_TOKEN: 'x.y.z' });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(calls.map(({ operation }) => operation)).toEqual(['DescribeStacks', 'DescribeUserPoolClient']);
+  const basic = `Basic ${btoa('me:shh')}`;
+  expect(received.map(({ authorization }) => authorization)).toEqual([basic, 'Bearer old', basic, 'Bearer new']);
+});
+
+test('plant --stack sends the token in --token or, if the stack trusts another issuer, ACCESS_TOKEN', async () => {
+  const { baseUrl, received } = await startScriptedService(stored, stored);
+  const outputs = { ApiUrl: baseUrl, Scope: scopes.join(' '), Issuer: 'https://issuer.example' };
+  const { environment } = await startAccount({ outputs }, expect.unreachable);
+  const stack = ['--stack', 'PlantStore'];
+  expect((await run([...stack, '--token', 'a.b.c', ...create], environment)).code).toBe(0);
+  expect((await run([...stack, ...create], { ...environment, ACCESS_TOKEN: 'x.y.z' })).code).toBe(0);
+  expect(received.map(({ authorization }) => authorization)).toEqual(['Bearer a.b.c', 'Bearer x.y.z']);
+});
+
+test('requests whose token is refused at the same time share the next token', async () => {
+  const next = [Promise.withResolvers<string>(), Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+  let fetched = 0;
+  const token = untilRefused(() => next[fetched++]?.promise ?? Promise.reject());
+  if (typeof token === 'string') return expect.unreachable();
+  const ask = (refused: boolean) => token({ refused });
+  const first = [ask(false), ask(false)];
+  next[0]?.resolve('old');
+  expect(await Promise.all(first)).toEqual(['old', 'old']);
+  const second = [ask(true), ask(true), ask(false)];
+  next[1]?.resolve('new');
+  expect(await Promise.all(second)).toEqual(['new', 'new', 'new']);
+  expect([await ask(false), fetched]).toEqual(['new', 2]);
+});
+
+test('npm run plant has a command for each operation, and one for imports', async () => {
+  const { stdout } = await run(['--help']);
+  const text = stdout.replaceAll(/\s+/g, ' ');
+  for (const operation of Object.keys(operations)) expect(text).toContain(` Calls ${operation}, `);
+  expect(text).toContain(' Calls createPlant, and prints what was sent and the response as one JSON line, for import.');
+  expect(stdout).toMatch(/^ {2}import .*<file>/m);
+});
+
+test.each([
+  ['create', [], { ACCESS_TOKEN: 'a.b.c' }],
+  ['add', ['--token', 'a.b.c'], { ACCESS_TOKEN: 'x.y.z' }],
+])('plant %s --url sends the body with the given token: %j %j', async (command, options, environment) => {
+  const { baseUrl, received } = await startScriptedService(stored);
+  expect((await run([command, ...optionsFor(id), '--url', baseUrl, ...options], environment)).code).toBe(0);
+  expect(received).toMatchObject([{ authorization: 'Bearer a.b.c' }]);
+  expect(parseJson(received[0]?.body ?? '')).toEqual(parseJson(bodyOf(id)));
+});
+
+const noToken = /^--url needs an access token: set ACCESS_TOKEN, or give --token\.\n$/;
+const badToken = /^The access token contains a character that tokens cannot contain\.\n$/;
+
+test.each<[what: string, args: string[], sentence: RegExp, environment?: Record<string, string>]>([
+  ['a file is a folder', ['import', '/'], /^There is no file \/: name a file/],
+  ['--url is not a URL', [...create, '--url', 'plants'], /It must be a URL such as https:\/\/host.example\n/],
+  ['the token is missing', [...create, '--url', 'http://127.0.0.1:9'], noToken],
+  ['a token has a space', [...create, '--url', 'http://127.0.0.1:9'], badToken, { ACCESS_TOKEN: 'two words' }],
+  ['a token is not for --url', [...create, '--token', 'a.b.c'], /^--token also needs --url/],
+])('npm run plant says what is wrong and exits with code 1 if %s', async (_, args, sentence, environment) => {
+  const ended = await run(args, { DATA_DIR: '/nowhere', ...environment });
+  expect(ended).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(sentence) });
+});
+
+const requestId = 'QcNvjVNaC1t4m14=';
+const gateway = (status: number): Failed => ({ ok: false, error: 'gateway', status, requestId, message: 'no' });
+const notFound: Failed = { ok: false, error: 40401, status: 404, requestId, message: 'no thing has this id' };
+const tokenRefused: Failed = { ok: false, error: 'token refused', status: 403, requestId, message: 'no' };
+const noAnswer: Failed = { ok: false, error: 'no answer', message: 'gone', cause: undefined };
+
+test.each<[id: string, method: string, result: Failed, sentence: RegExp]>([
+  ['a', 'DELETE', notFound, /^a failed \(40401\): no thing has this id \[request QcNvjVNaC1t4m14=\]$/],
+  [
+    'a',
+    'GET',
+    noAnswer,
+    /^Nothing answers at http:\/\/x \(gone\): check that address or, if it is local, run npm start\.$/,
+  ],
+  ['a', 'GET', tokenRefused, /^The token was refused at http:\/\/x \(403\): get another one .* \[request \S+\]$/],
+  ['a', 'PUT', gateway(413), /^a failed \(413: no\): the request is too large\./],
+  ['a', 'GET', gateway(307), /^No Plant Store answers at http:\/\/x \(307\): check that address\./],
+  ['a', 'DELETE', gateway(504), /^a failed \(504: no\): try again later, which is safe\. \[request \S+\]$/],
+  ['createPlant', 'POST', gateway(503), /: try again later, which is safe\./],
+  ['a', 'GET', gateway(503), /: try again later, which is safe\./],
+  ['a', 'PUT', gateway(503), /: try again later, which is safe\./],
+  ['a', 'POST', gateway(503), /: find out if it was done before you try again\./],
+  ['a', 'PATCH', gateway(503), /: find out if it was done before you try again\./],
+])('npm run plant explains how %s (%s) failed, with the id of the request if there is one: %j', (...row) => {
+  const [id, method, result, sentence] = row;
+  expect(explain(id, result, 'http://x', method)).toMatch(sentence);
+});
+
+describe('plant import', () => {
+  const failedFile = 'plants.ndjson.failed.ndjson';
+  /** The text of a file of failed lines, as an earlier import would have left it. */
+  const earlier = `# plants.ndjson:7 (40901): taken\n${bodyOf(id)}\n`;
+
+  /** Prepares an import: makes a folder that has a file to import, with the text `content`, and the files `others`. */
+  const importing = async (content: string, baseUrl: string, others: Record<string, string> = {}) => {
+    const INIT_CWD = await testFolder();
+    const files = { 'plants.ndjson': content, [failedFile]: earlier, ...others };
+    for (const [file, text] of Object.entries(files)) await writeFile(path.join(INIT_CWD, file), text);
+    const target = ['--url', baseUrl, '--token', 'a.b.c'];
+    return {
+      folder: INIT_CWD,
+      begin: (file = 'plants.ndjson', ...options: string[]) =>
+        start(['import', file, ...target, ...options], { INIT_CWD }),
+      list: () => readdir(INIT_CWD),
+      failed: (file = failedFile) => readFile(path.join(INIT_CWD, file), 'utf8'),
+    };
+  };
+  const line = `${bodyOf(id)}\n`;
+  const notJson = 'the line is not JSON in UTF-8\nno JSON\n';
+
+  test('finds the file in the folder from which npm was called, begins at the line --from, and leaves earlier failed lines alone', async () => {
+    const { baseUrl, received } = await startScriptedService(stored);
+    const { begin, failed } = await importing(`no JSON\n${line.repeat(2)}`, baseUrl);
+    const stdout = '2 new, 0 stored, 0 already there, 0 failed\n';
+    expect(await begin('plants.ndjson', '--from', '2').ended).toEqual({ code: 0, stdout, stderr: '' });
+    expect(received.map(({ body }) => parseJson(body))).toEqual([parseJson(line), parseJson(line)]);
+    expect(await failed()).toBe(earlier);
+  });
+
+  test('counts what an attempt may have stored, exits with code 1 if a line fails, and adds that line to the file of failed lines', async () => {
+    const repeated = answer(responses[0].status, responseTo(id), { 'idempotent-replayed': 'true' });
+    const failing = answer(503, { message: 'Service Unavailable' });
+    const { baseUrl } = await startScriptedService(stored, failing, repeated);
+    const { begin, failed } = await importing(`${line.repeat(3)}no JSON`, baseUrl);
+    const stdout = expect.stringMatching(/^1 new, 1 stored, 1 already there, 1 failed: see /);
+    expect(await begin().ended).toEqual({ code: 1, stdout, stderr: '' });
+    expect(await failed()).toBe(`${earlier}# plants.ndjson:4 (not sent): ${notJson}`);
+  });
+
+  test('after Ctrl-C, says where to continue, exits with code 130, and leaves the failed lines of an earlier import unchanged', async () => {
+    const { baseUrl, received } = await startScriptedService(stored, stored, () => {});
+    const { begin, failed } = await importing(line.repeat(99), baseUrl);
+    const { child, ended } = begin();
+    await until(() => received.length === 18);
+    // On Ctrl-C, the import gets the signal twice: from the terminal and from npm, which forwards it.
+    child.emit('SIGINT');
+    child.emit('SIGINT');
+    const stderr =
+      'Stopped: 2 new, 0 stored, 0 already there, 0 failed so far. To go on, run it again with the same input and --from 3.\n';
+    expect(await ended).toEqual({ code: 130, stdout: '', stderr });
+    expect(received).toHaveLength(18);
+    expect(await failed()).toBe(earlier);
+  });
+
+  test('stops if the service refuses the token, says why, and keeps the failed lines of an earlier import', async () => {
+    const { baseUrl } = await startScriptedService(refused);
+    const { begin, failed } = await importing(line.repeat(99), baseUrl);
+    const stderr =
+      /^The token was refused at \S+ \(403\).*\n0 new, 0 stored, 0 already there, 0 failed so far\. Run it again: /;
+    expect(await begin().ended).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(stderr) });
+    expect(await failed()).toBe(earlier);
+  });
+
+  test('reads standard input if the file name is -, and appends failed lines to stdin.failed.ndjson', async () => {
+    const { baseUrl, received } = await startScriptedService(stored);
+    const { begin, failed } = await importing('', baseUrl, { 'stdin.failed.ndjson': earlier });
+    const { child, ended } = begin('-');
+    child.stdin.end(`${line}no JSON\n`);
+    const stdout = expect.stringMatching(/^1 new, 0 stored, 0 already there, 1 failed: see .*stdin\.failed\.ndjson\n$/);
+    expect(await ended).toEqual({ code: 1, stdout, stderr: '' });
+    expect(received).toHaveLength(1);
+    expect(await failed('stdin.failed.ndjson')).toBe(`${earlier}# stdin:2 (not sent): ${notJson}`);
+  });
+
+  test('stops on SIGTERM even while it waits for a line from standard input', async () => {
+    const { begin, failed } = await importing('', 'http://127.0.0.1:2');
+    const { child, ended } = begin('-');
+    child.stdin.write('no JSON\n'.repeat(2));
+    // A line is counted only after it was added to the file: so is the first line, but perhaps not yet the second.
+    await until(async () => (await failed('stdin.failed.ndjson').catch(() => '')).includes('stdin:2'));
+    child.emit('SIGTERM');
+    const stderr = expect.stringMatching(/To go on, run it again with the same input and --from [23]\./);
+    expect(await ended).toMatchObject({ code: 130, stderr });
+  });
+
+  describe('of a file of failed lines', () => {
+    test('keeps in the file, with its permissions, the lines that fail again, and deletes the file once all lines are stored', async () => {
+      const { baseUrl, received } = await startScriptedService(stored);
+      // The user has saved the file without a final line break.
+      const { folder, begin, failed, list } = await importing(line, baseUrl, { [failedFile]: `${earlier}nö JSON` });
+      const file = path.join(folder, failedFile);
+      await chmod(file, 0o600);
+      expect((await begin(failedFile).ended).stdout).toMatch(/^1 new, 0 stored, 0 already there, 1 failed: see /);
+      expect(await failed()).toBe(`\n# ${failedFile}:3 (not sent): the line is not JSON in UTF-8\nnö JSON\n`);
+      expect((await stat(file)).mode & 0o777, 'permissions').toBe(0o600);
+      expect(await list()).toEqual(['plants.ndjson', failedFile]);
+      expect(received.map(({ body }) => parseJson(body))).toEqual([parseJson(bodyOf(id))]);
+      const fixed = await importing(line, baseUrl);
+      expect(await fixed.begin(failedFile).ended).toMatchObject({ code: 0, stderr: '' });
+      expect(await fixed.list()).toEqual(['plants.ndjson']);
+    });
+
+    test('keeps the remaining lines in the file if the terminal closes', async () => {
+      const { baseUrl, received } = await startScriptedService(stored, () => {});
+      const { begin, failed, list } = await importing(line, baseUrl, { [failedFile]: earlier.repeat(20) });
+      const { child, ended } = begin(failedFile);
+      await until(() => received.length === 17);
+      child.stdout.destroy();
+      child.stderr.destroy();
+      child.emit('SIGHUP');
+      expect(await ended).toMatchObject({ code: 130 });
+      expect(await failed()).toBe(earlier.repeat(19));
+      expect(await list()).toEqual(['plants.ndjson', failedFile]);
+    });
+
+    test('refuses --from, because the skipped lines would be removed from the file', async () => {
+      const { begin, failed } = await importing(line, 'http://127.0.0.1:9');
+      const { stderr } = await begin(failedFile, '--from', '2').ended;
+      expect(stderr).toMatch(/^--from is not for plants\.ndjson\.failed/);
+      expect(await failed()).toBe(earlier);
+    });
+  });
+
+  test('changes no file that the user has made, even if its name ends in .failed.ndjson', async () => {
+    const { baseUrl } = await startScriptedService(stored);
+    const own = { 'own.failed.ndjson': line, [failedFile]: `# mine\n${line}`, 'stdin.failed.ndjson': line };
+    const { begin, failed, list } = await importing(line, baseUrl, own);
+    expect(await begin('own.failed.ndjson').ended).toMatchObject({ code: 0 });
+    for (const file of ['plants.ndjson', '-']) {
+      const stderr = expect.stringMatching(/^Lines that fail would go to .*, which no import has made: move that file/);
+      expect(await begin(file).ended).toEqual({ code: 1, stdout: '', stderr });
+    }
+    for (const [file, content] of Object.entries(own)) expect(await failed(file)).toBe(content);
+    expect(await list()).toHaveLength(4);
+  });
+});

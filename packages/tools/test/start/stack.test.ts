@@ -1,0 +1,51 @@
+/** Tests that the emulator can read every stack of ours, whatever its settings. */
+
+import { combinations, kinds, templateOf } from '@lambda-service/testing/stack';
+import { build } from 'esbuild';
+import { readTemplate } from 'http-api-emulator/testing';
+import { describe, expect, inject, test } from 'vitest';
+import { operations } from '../../../../functions/generated/contract.ts';
+import { notServed } from '../../start/reasons.ts';
+
+const read = (context: Parameters<typeof templateOf>[0]) =>
+  readTemplate(templateOf(context).toJSON() as Parameters<typeof readTemplate>[0], '/assembly', { leaveOut: true });
+
+describe('readTemplate', () => {
+  const external = combinations.filter(({ issuer }) => issuer === 'external');
+
+  test.each(external)('reads routes and tables of the stack $what', ({ context, origins }) => {
+    const { api, tables } = read(context);
+    const routeKeys = Object.values(operations).map(({ method, path }) => `${method} ${path}`);
+    expect(api.routes.map(({ routeKey }) => routeKey)).toEqual(routeKeys);
+    expect(api.cors?.allowOrigins).toEqual(origins === 'some' ? context['allowOrigins']?.split(',') : undefined);
+    expect(tables).toEqual(inject('stack').tables);
+  });
+
+  test('says that it makes up the issuer of a stack with a Cognito user pool', () => {
+    const reason = expect.stringMatching(/^it refers to ProviderURL of \w+ \(AWS::Cognito::UserPool\), .* made up$/);
+    const resource = expect.stringMatching(/^Environment.Variables.ISSUER of \w+ \(AWS::Lambda::Function\)$/);
+    expect(read(kinds.prod).leftOut).toContainEqual({ resource, reason });
+  });
+});
+
+test('npm start does not keep the CDK in memory: only a child process loads it', async () => {
+  const entryPoints = ['packages/tools/start/main.ts'];
+  const options = { bundle: true, write: false, format: 'esm', platform: 'node', packages: 'external' } as const;
+  const { outputFiles } = await build({ entryPoints, ...options });
+  expect(outputFiles[0]?.text).toContain('from "http-api-emulator"');
+  expect(outputFiles[0]?.text).not.toContain('"aws-cdk-lib');
+});
+
+test('npm start says once which resources of the stack are not served, by the reason, and without the hashes of the CDK', () => {
+  const [only, from] = ['only some types are served', 'functions get events from the HTTP API only'];
+  const leftOut = [
+    { resource: 'Jobs1A2B3C4D (AWS::SQS::Queue)', reason: only },
+    { resource: 'JobsSource1A2B3C4D (AWS::Lambda::EventSourceMapping)', reason: from },
+    { resource: 'JobsPolicy1A2B3C4D (AWS::SQS::QueuePolicy)', reason: only },
+  ];
+  expect(notServed({ leftOut })).toEqual([
+    `Not served here: Jobs (AWS::SQS::Queue), JobsPolicy (AWS::SQS::QueuePolicy), because ${only}.`,
+    `Not served here: JobsSource (AWS::Lambda::EventSourceMapping), because ${from}.`,
+  ]);
+  expect(notServed({ leftOut: [] })).toEqual([]);
+});
