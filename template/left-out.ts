@@ -12,7 +12,7 @@ const unaffected = [
   'packages/{client,contract,emulator}/**',
   'packages/runtime/test/{auth,http}/**',
   'packages/tools/test/cli/{npm-command,stack-trace}.test.ts',
-  'packages/tools/test/release/{diff,diff/access,diff/verdict,project-copy,prove}.test.ts',
+  'packages/tools/test/release/{diff,diff/access,diff/verdict,project-copy}.test.ts',
   'packages/tools/test/start/{issuer,request-log}.test.ts',
   'packages/tools/test/start/watch/**',
   '**/*.fuzz.ts',

@@ -34,6 +34,7 @@ const edits: [file: string, edit: (source: string) => string][] = [
   ['.ci/run', (source) => source.replace(/^.*\btemplate\/run\b.*\n/m, '')],
   ['README.md', withoutMarked],
   ['AGENTS.md', withoutMarked],
+  ['docs/prove.md', withoutMarked],
 ];
 
 /**

@@ -254,11 +254,11 @@ const byFile: Record<string, Record<string, string>> = {
   'packages/cdk/smoke-test.ts': {
     "[-table.grant(this, 'dynamodb:DeleteItem')-]": 'The plants of every smoke test stay.',
   },
-  'packages/tools/release/prove/report.ts': {
+  'template/prove/report.ts': {
     "[-  [/(?<!\\d)\\d{12}(?!\\d)/g, '<account>'],\n-]":
       'A report that people paste into an issue has their account id.',
   },
-  'packages/tools/release/prove/run.ts': {
+  'template/prove/run.ts': {
     "[-  await run.ask('check_account');\n-]": 'A run deletes what it has not made.',
     '    [-run.save();\n    -]say(': 'A run that was interrupted begins again.',
   },

@@ -1,15 +1,15 @@
-/** `npm run prove -- --account <id> --region <region>` tries on AWS what only AWS can show, and writes a report. */
+/** `npx node template/prove/main.ts --account <id> --region <region>` tries on AWS what only AWS can show, and writes a report. */
 import { rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline/promises';
+import { startIn } from '@lambda-service/tools/checkouts';
+import { matching, printable, runCommand, Stopped } from '@lambda-service/tools/terminal';
+import { Command } from 'commander';
 import { lockFolder } from 'http-api-emulator';
-import { NpmCommand } from '../cli/npm-command.ts';
-import { matching, printable, runCommand, Stopped } from '../start/terminal.ts';
-import { startIn } from './project-copy.ts';
-import { type Options, prove } from './prove/run.ts';
+import { type Options, prove } from './run.ts';
 
-const options = new NpmCommand('npm run prove --')
+const options = new Command('npx node template/prove/main.ts')
   .description('Deploys two stacks to AWS, tries what only AWS can show, writes a report, and removes both.')
   .requiredOption('--account <id>', 'the AWS account', matching(/^\d{12}$/, 'It must have 12 digits.', String))
   .requiredOption(

@@ -1,8 +1,8 @@
 /** `versions.ts <version> <folder>` makes a copy of the project with a version of its code that a run deploys. */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { operations } from '../../../../functions/generated/contract.ts';
-import { checkOut } from '../project-copy.ts';
+import { checkOut } from '@lambda-service/tools/checkouts';
+import { operations } from '../../functions/generated/contract.ts';
 
 const [changedOperation] = Object.entries(operations).filter(([, operation]) => 'body' in operation);
 if (changedOperation === undefined) throw new Error('The contract has no operation with a body.');

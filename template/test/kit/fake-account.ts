@@ -1,5 +1,5 @@
 /**
- * Plays an AWS account, and its gateways, for `npm run prove`. The programs aws, npx, npm, node and git in `bin` send
+ * Plays an AWS account, and its gateways, for the proof. The programs aws, npx, npm, node and git in `bin` send
  * their arguments here; the answers to `aws` are those after --query. A deployment of a version ends as it should.
  */
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { tableKey } from '@lambda-service/testing/data';
 import { startServer } from '@lambda-service/testing/servers';
-import { changed } from '../../../release/prove/versions.ts';
+import { changed } from '../../prove/versions.ts';
 import { account, commit } from './rehearsal.ts';
 
 /** Bash speaks HTTP itself, because starting curl for each of some 1,000 commands would take most of the time. */

@@ -1,8 +1,8 @@
-/** One run of `npm run prove`: checks, a question, the steps, the report, and the clean-up. */
+/** One run of the proof: checks, a question, the steps, the report, and the clean-up. */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { scopes } from '../../../../functions/generated/contract.ts';
-import { exampleRequest, readContract } from '../../start/contract.ts';
+import { exampleRequest, readContract } from '@lambda-service/tools/contract';
+import { scopes } from '../../functions/generated/contract.ts';
 import { type Result, redact, type State, writeReport } from './report.ts';
 import { commands, type Step, steps } from './steps.ts';
 import { changed } from './versions.ts';
@@ -168,7 +168,7 @@ export const prove = async (options: Options, surroundings: Surroundings): Promi
       left = await run.ask('remains');
     }
   } finally {
-    const again = `npm run prove -- --account ${options.account} --region ${options.region}`;
+    const again = `npx node template/prove/main.ts --account ${options.account} --region ${options.region}`;
     if (left === '') run.end();
     else say(`Something is left:\n${left ?? ''}\nTo continue: ${again}\nTo remove everything: ${again} --clean-up`);
     if (listed) say(`AWS still lists, perhaps for hours:\n${listed}`);

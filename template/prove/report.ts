@@ -65,7 +65,7 @@ export const writeReport = (state: State, steps: readonly Step[], left?: string,
   });
   const day = new Date(1_000 * state.started).toISOString().slice(0, 10);
   const lines = [
-    `# \`npm run prove\` at ${state.commit} in ${state.region}, ${day}\n`,
+    `# The proof at ${state.commit} in ${state.region}, ${day}\n`,
     `${Array.from(counts, ([verdict, all]) => `${all.length} ${verdict}`).join(', ')} of ${steps.length} steps.\n`,
     row(['about', 'step', 'expected', 'observed', 'verdict', 'minutes']),
     row(Array(6).fill('---')),

@@ -1,9 +1,9 @@
-/** Runs of `npm run prove` whose commands a test answers, or runs with programs that play AWS. */
+/** Runs of the proof whose commands a test answers, or runs with programs that play AWS. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { testFolder } from '@lambda-service/testing/programs';
-import type { State } from '../../../release/prove/report.ts';
-import { type Options, prove, type Surroundings } from '../../../release/prove/run.ts';
+import type { State } from '../../prove/report.ts';
+import { type Options, prove, type Surroundings } from '../../prove/run.ts';
 
 export const account = '123456789012';
 export const commit = '0123456789abcdef0123456789abcdef01234567';

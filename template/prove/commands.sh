@@ -1,5 +1,5 @@
 # What the steps share, and the clean-up. In POSIX sh, because these are the runbook's commands. The names of stacks and
-# functions are in variables that packages/tools/release/prove/run.ts sets.
+# functions are in variables that template/prove/run.ts sets.
 export AWS_PAGER='' AWS_DEFAULT_OUTPUT=text AWS_DEFAULT_REGION="$AWS_REGION" NO_COLOR=1 TZ=UTC
 TAB=$(printf '\t')
 umask 077
@@ -165,7 +165,7 @@ running_deployments() {
 # the command. Prints the status, the versions before and after, how the requests fared, and what failed.
 roll_out() {
   since=$(date +%s) old=$(versions); : > "$T/codes"
-  [ -z "${1-}" ] || folder=$(node "packages/tools/release/prove/versions.ts" "$1" "$T/$1")
+  [ -z "${1-}" ] || folder=$(node "template/prove/versions.ts" "$1" "$T/$1")
   (cd "${folder-.}" && deploy > "$T/status" 2>&1 || true) & deploying=$!
   # Not with pause: a run that stopped here would continue with a second roll-out of the same version.
   while kill -0 $deploying 2> /dev/null; do request >> "$T/codes"; ${2:-:}; sleep "$SCALE"; done

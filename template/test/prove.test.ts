@@ -1,11 +1,11 @@
-/** Tests a run of `npm run prove` without its scripts, which packages/tools/test/release/prove.e2e.ts rehearses. */
+/** Tests a run of the proof on AWS without its scripts, which template/test/prove.e2e.ts rehearses. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { Stopped } from '@lambda-service/tools/terminal';
 import { beforeEach, expect, test } from 'vitest';
-import { notTried, redact } from '../../release/prove/report.ts';
-import type { Surroundings } from '../../release/prove/run.ts';
-import { type Step, steps } from '../../release/prove/steps.ts';
-import { Stopped } from '../../start/terminal.ts';
+import { notTried, redact } from '../prove/report.ts';
+import type { Surroundings } from '../prove/run.ts';
+import { type Step, steps } from '../prove/steps.ts';
 import { account, commit, type RunOptions, startRehearsal } from './kit/rehearsal.ts';
 
 /** What each step prints if all goes well. `deploy dev` and `deploy prod` are the only ones that others need. */
@@ -64,8 +64,7 @@ test('each step has another name, and something to do', () => {
 });
 
 test('the steps, and what the report names as not tried, cover every item of the list in docs/prove.md', () => {
-  const list =
-    readFileSync(new URL('../../../../docs/prove.md', import.meta.url), 'utf8').split('## The list')[1] ?? '';
+  const list = readFileSync(new URL('../../docs/prove.md', import.meta.url), 'utf8').split('## The list')[1] ?? '';
   const items = [...list.matchAll(/^- \*\*\[?(.+?)[.\]]/gm)].map(([, item]) => item);
   expect(items).toContain('Gateway');
   const covered = new Set([...steps.map(({ about }) => about), ...notTried.map(([about]) => about), 'Besides']);
@@ -96,7 +95,7 @@ test.each(places)('a failure of "%s" is in the report, the other steps run, and 
 test.each(places)('after an interruption of "%s", a run continues with the next step', async (name) => {
   await expect(run({ stopAfter: name })).rejects.toThrow('Stopped.');
   expect(rehearsal.said.join('\n')).toContain(
-    `To remove everything: npm run prove -- --account ${account} --region eu-central-1 --clean-up`,
+    `To remove everything: npx node template/prove/main.ts --account ${account} --region eu-central-1 --clean-up`,
   );
   expect(rehearsal.report()).toContain('Left in the account: everything so far.');
   await run();

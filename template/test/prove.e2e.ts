@@ -1,19 +1,19 @@
-/** Rehearses `npm run prove`: its scripts run, with programs that play an AWS account. */
+/** Rehearses the proof on AWS: its scripts run, with programs that play an AWS account. */
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { esbuildOptions } from '@lambda-service/cdk/bundling';
+import { startIn } from '@lambda-service/tools/checkouts';
+import { Stopped } from '@lambda-service/tools/terminal';
 import { buildSync } from 'esbuild';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { startIn } from '../../release/project-copy.ts';
-import type { Surroundings } from '../../release/prove/run.ts';
-import { steps } from '../../release/prove/steps.ts';
-import { changed, changeTo, entry, stack } from '../../release/prove/versions.ts';
-import { Stopped } from '../../start/terminal.ts';
+import type { Surroundings } from '../prove/run.ts';
+import { steps } from '../prove/steps.ts';
+import { changed, changeTo, entry, stack } from '../prove/versions.ts';
 import { FakeAccount } from './kit/fake-account.ts';
 import { account, type RunOptions, startRehearsal } from './kit/rehearsal.ts';
 
-const root = path.resolve(import.meta.dirname, '../../../..');
+const root = path.resolve(import.meta.dirname, '../..');
 
 let fake: FakeAccount;
 let rehearsal: Awaited<ReturnType<typeof startRehearsal>>;
