@@ -22,7 +22,8 @@ export const findNode = (root) => {
   const { optionalDependencies = {} } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
   const binary = path.join(root, 'node_modules', name, 'bin/node');
   const version = versionOf(binary);
-  if (version === `v${pinned}`) return binary;
+  // As process.execPath: a copy of the project has a link to the packages of the original.
+  if (version === `v${pinned}`) return realpathSync(binary);
   const running = `this is ${process.versions.node} (${process.execPath})`;
   const cannotStart = existsSync(binary) && !version;
   if (name in optionalDependencies && !cannotStart) {
