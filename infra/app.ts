@@ -1,9 +1,8 @@
 /** `npx cdk` runs this file. With the key `github` in the CDK context, it makes the stack that lets GitHub deploy. */
 
-import { ConfigurationError, GitHubStack, readGitHub, readSettings } from '@lambda-service/cdk';
+import { addAudit, ConfigurationError, GitHubStack, readGitHub, readSettings } from '@lambda-service/cdk';
 import { generateIfChanged } from '@lambda-service/cdk/generated-code';
-import { App, Validations } from 'aws-cdk-lib';
-import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
+import { App } from 'aws-cdk-lib';
 
 // Whatever umask the shell has: no other user of this machine may change the code that is deployed.
 process.umask(process.umask() | 0o022);
@@ -19,7 +18,4 @@ try {
   console.error(error.message);
   process.exit(1);
 }
-// A finding of cdk-nag makes synthesis fail unless the finding is acknowledged. The template lists the acknowledged
-// findings with their reasons.
-const audit = { writeSuppressionsToCloudFormation: true };
-Validations.of(app).addPlugins(new AwsSolutionsChecks(app, audit), new ServerlessChecks(app, audit));
+await addAudit(app);

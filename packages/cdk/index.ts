@@ -1,6 +1,7 @@
 /** CDK constructs of a Lambda service. */
 export { AccountBudget } from './account-budget.ts';
 export { acknowledge } from './acknowledge.ts';
+export { addAudit } from './audit.ts';
 export { Authorizer } from './authorizer.ts';
 export { GitHubStack, readGitHub } from './github.ts';
 export { GuardedApi } from './guarded-api.ts';

@@ -78,7 +78,7 @@ const rules: Rule[] = [
   {
     of: /^infra\//,
     rule: 'infra/ knows generated/ and the CDK; it names a function by the path of its entry',
-    may: [/^infra\//, generated, /^@lambda-service\/cdk(\/|$)/, /^aws-cdk-lib(\/|$)/, /^(constructs|cdk-nag)$/],
+    may: [/^infra\//, generated, /^@lambda-service\/cdk(\/|$)/, /^aws-cdk-lib(\/|$)/, /^constructs$/],
   },
   roomRule('http', /^@middy\//, /^ajv$/),
   roomRule('auth', /^aws-jwt-verify\//),
