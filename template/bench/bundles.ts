@@ -1,7 +1,7 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { bundle as bundled } from '@lambda-service/cdk/bundling';
-import { makeApp, readCdkJson } from '@lambda-service/tools/stack';
+import { runApp } from '@lambda-service/tools/app';
 import { App, Stack } from 'aws-cdk-lib';
 import { Runtime } from 'aws-cdk-lib/aws-lambda';
 import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
@@ -41,15 +41,17 @@ export const asOurs = ', bundled as ours';
  * Bundles the service's functions (`own`, named after their operations) and the handlers to compare them with
  * (`others`).
  */
-export const makeBundles = (folder: string): { own: Bundle[]; others: Bundle[] } => {
+export const makeBundles = async (folder: string): Promise<{ own: Bundle[]; others: Bundle[] }> => {
   const service = path.join(folder, 'service');
   mkdirSync(service);
   const trusted = { issuer: 'https://issuer.example', audience: 'urn:plant-store' };
-  const context = { stage: 'prod', alarmEmail: 'none', ...trusted };
-  const app = makeApp(service, { ...readCdkJson(), ...context });
+  const context = { stage: 'prod', alarmEmail: 'none', permissionsBoundary: undefined, ...trusted };
+  const [stack] = (await runApp(root, { outdir: service, context }, new AbortController().signal)).values();
   // A function's logical id is the capitalized name of its operation, followed by a hash.
   const nameOf = (id: string): string => id.charAt(0).toLowerCase() + id.slice(1).replace(/[\dA-F]{8}$/, '');
-  const own = assetsOf(app).map(({ id, folder }) => measured(nameOf(id), path.join(folder, 'index.js')));
+  const own = assetsOf(service, stack?.template).map(({ id, folder }) =>
+    measured(nameOf(id), path.join(folder, 'index.js')),
+  );
   const documented = bundleAsDocumented(path.join(folder, 'documented'));
   const inTwoWays = documented.flatMap((bundle) => {
     const entry = handlers[bundle.name]?.entry ?? '';
@@ -70,7 +72,8 @@ const bundleAsDocumented = (folder: string): Bundle[] => {
       bundling: { bundleAwsSDK: true, ...bundling },
     });
   }
-  const assets = assetsOf(app);
+  const { directory, stacks } = app.synth();
+  const assets = assetsOf(directory, stacks[0]?.template);
   return Object.entries(handlers).map(([name, { bundling }]) => {
     const asset = assets.find(({ id }) => id.startsWith(name))?.folder ?? '';
     return measured(name, path.join(asset, bundling.format === OutputFormat.ESM ? 'index.mjs' : 'index.js'));
@@ -84,14 +87,13 @@ const bundleAsOurs = (folder: string, name: string, entry: string): Bundle => {
   return measured(name, file);
 };
 
-/** Synthesizes a CDK app that has one stack. @returns each function's logical id and the folder with its bundle */
-const assetsOf = (app: App): { id: string; folder: string }[] => {
-  const { directory, stacks } = app.synth();
+/** Returns the logical id of each function in a template, and the folder with its bundle. */
+const assetsOf = (directory: string, template: { Resources?: object } = {}): { id: string; folder: string }[] => {
   // Mark the bundles as CommonJS: otherwise a package.json in a parent folder could mark them as ES modules.
   writeFileSync(path.join(directory, 'package.json'), '{"type":"commonjs"}');
   type Resource = { Type: string; Properties: { Code: { S3Key: string } } };
   // In the template, a bundle's upload is named HASH.zip; on disk, the bundle is in the folder asset.HASH.
-  return Object.entries<Resource>(stacks[0]?.template.Resources).flatMap(([id, { Type, Properties }]) =>
+  return Object.entries<Resource>(Object(template.Resources)).flatMap(([id, { Type, Properties }]) =>
     Type === 'AWS::Lambda::Function'
       ? { id, folder: path.join(directory, `asset.${path.parse(Properties.Code.S3Key).name}`) }
       : [],

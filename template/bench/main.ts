@@ -70,7 +70,7 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 // By default, SIGINT, SIGTERM and SIGHUP end the process without an 'exit' event, so the temporary folder would remain.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
 console.log('Bundling ...');
-const { own, others } = makeBundles(folder);
+const { own, others } = await makeBundles(folder);
 
 // One HTTPS server takes the place of both DynamoDB and the token issuer, and responds at once.
 const { key, certificate } = await makeCertificate();

@@ -1,8 +1,9 @@
 /** Checks out the project at an earlier commit, and runs commands in a copy of the project. */
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { startGroup } from '../process-group.ts';
 import { linkPackages } from './link-packages.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
@@ -102,35 +103,13 @@ const runIn = async (
   if (code !== 0) throw new Error(`${failure}:\n${output()}`);
 };
 
-/**
- * Starts a command in a copy of the project. `output` returns all that the command has printed so far, and `stdout` a
- * part of that. A command that does not exist ends with its error message. Aborting `signal` ends the command and all
- * processes that it has started, at once.
- */
+/** Starts a command in a copy of the project, as `startGroup` does. */
 export const startIn = (
   { folder, temporary }: ProjectCopy,
-  [command, ...args]: [string, ...string[]],
+  command: readonly [string, ...string[]],
   signal: AbortSignal,
   environment: Record<string, string | undefined> = {},
-): { ended: Promise<number | null>; output: () => string; stdout: () => string } => {
-  signal.throwIfAborted();
-  // Nothing uses what a copy compiles again, so it would only make the project's cache larger.
-  const env = { ...process.env, TMPDIR: temporary, NODE_DISABLE_COMPILE_CACHE: '1', ...environment };
-  // `detached` starts a process group, so that `end` also kills the processes that the command has started.
-  const child = spawn(command, args, { cwd: folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-  let [output, stdout] = ['', ''];
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
-  child.stdout.on('data', (chunk) => (stdout += chunk));
-  child.on('error', ({ message }) => (output += message));
-  const end = () => {
-    try {
-      process.kill(-(child.pid ?? 0), 'SIGKILL');
-    } catch {
-      // Do nothing: process.kill throws if the process group has already ended.
-    }
-  };
-  signal.addEventListener('abort', end);
-  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-  void ended.then(() => signal.removeEventListener('abort', end));
-  return { ended, output: () => output, stdout: () => stdout };
-};
+) => startGroup(folder, command, signal, { ...withOwnFiles(temporary), ...environment });
+
+/** The variables of a command in a copy: nothing uses what it compiles again, so the project's cache need not grow. */
+export const withOwnFiles = (temporary: string) => ({ TMPDIR: temporary, NODE_DISABLE_COMPILE_CACHE: '1' });

@@ -4,12 +4,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { Lambda } from '@aws-sdk/client-lambda';
-import { bundle } from '@lambda-service/cdk/bundling';
+import { bundle, listEntries } from '@lambda-service/cdk/bundling';
 import { unzipSync } from 'fflate';
+import { runApp } from '../app.ts';
 import { explain, listResources, orExplain } from '../cli/aws.ts';
 import { NpmCommand } from '../cli/npm-command.ts';
 import { sha256Of } from '../start/bundles.ts';
-import { entriesOf, makeApp, readCdkJson } from '../start/stack.ts';
 import { type Command, printable, runCommand, withoutHash } from '../start/terminal.ts';
 
 /** A function of a stack. `id` is its logical id, such as Authorizer12AB34CD; `live` is its alias's name, if any. */
@@ -68,13 +68,24 @@ const describeFolder = (): string => {
 
 /** Lists the entries of the functions that this folder gives the stack, by their logical ids without hashes. */
 const readEntries = async (stack: string): Promise<Map<string, string>> => {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'verify-'));
+  const outdir = await mkdtemp(path.join(os.tmpdir(), 'verify-'));
   try {
-    const stage = stack.replace(/^[^-]*-?/, '') || 'prod';
-    const app = makeApp(folder, { ...readCdkJson(), stage, alarmEmail: 'none' });
-    return new Map(Object.entries(entriesOf(app)).map(([id, entry]) => [withoutHash(id), entry]));
+    const context = {
+      stage: stack.replace(/^[^-]*-?/, '') || 'prod',
+      alarmEmail: 'none',
+      permissionsBoundary: undefined,
+    };
+    const stacks = await runApp('.', { outdir, context }, new AbortController().signal);
+    const entries = new Map(listEntries().map((entry) => [sha256Of(bundle(entry)), entry]));
+    const resources = stacks.values().flatMap(({ template }) => Object.entries(template.Resources));
+    return new Map(
+      resources.flatMap(([id, { Properties }]) => {
+        const entry = entries.get(Object(Properties?.['Environment']).Variables?.BUNDLE_SHA256);
+        return entry === undefined ? [] : [[withoutHash(id), entry] as const];
+      }),
+    );
   } finally {
-    await rm(folder, { recursive: true });
+    await rm(outdir, { recursive: true });
   }
 };
 

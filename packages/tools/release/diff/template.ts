@@ -1,28 +1,10 @@
 /** Synthesizes the stacks that `npm run diff` compares, and reads their templates. */
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { CloudAssembly } from 'aws-cdk-lib/cx-api';
-import { type ProjectCopy, startIn } from '../project-copy.ts';
+import { type Resource, runApp, type Stacks, type StackTemplate, type Template } from '../../app.ts';
+import { type ProjectCopy, withOwnFiles } from '../project-copy.ts';
 
-/** The parts of a CloudFormation resource that `npm run diff` reads. */
-export type Resource = {
-  Type: string;
-  Condition?: unknown;
-  Properties?: Record<string, unknown>;
-  DeletionPolicy?: unknown;
-  UpdateReplacePolicy?: unknown;
-};
-
-/** `Transform` names macros, which may change everything. The other sections are read only by `withDefinitions`. */
-export type Template = { Resources: Record<string, Resource>; Transform?: unknown } & {
-  [section in 'Conditions' | 'Parameters' | 'Mappings' | 'Outputs']?: Record<string, unknown>;
-};
-
-/**
- * A stack's template. `isProtected` says whether the stack has termination protection, and `environment` where it is,
- * such as `aws://123456789012/eu-central-1`.
- */
-export type StackTemplate = { template: Template; isProtected: boolean; environment?: string };
+export type { Resource, Stacks, StackTemplate, Template };
 
 /** A change that needs more than a code review: it breaks `rule`, and `what` is a sentence about it. */
 export type Finding = { rule: 'loss' | 'iam' | 'route' | 'open-route' | 'contract'; what: string };
@@ -126,9 +108,6 @@ export const textOf = (value: unknown): string => {
   return joined[1].map((part) => (typeof part === 'string' ? part : `\${${textOf(part)}}`)).join(textOf(joined[0]));
 };
 
-/** The stacks of a cloud assembly (the output of `cdk synth`), by name. */
-export type Stacks = Map<string, StackTemplate>;
-
 /**
  * Synthesizes a project as `cdk synth` does, but does not check the templates, because CI checks them separately.
  * @param name is what the error message, which ends with `hint`, calls the project
@@ -141,26 +120,13 @@ export const synthesize = async (
   signal: AbortSignal,
   hint = '',
 ): Promise<Stacks> => {
-  const cdk = JSON.parse(await readFile(path.join(project.folder, 'cdk.json'), 'utf8'));
   const more = context.map((setting) => [setting.replace(/=.*/s, ''), setting.replace(/^[^=]*=/, '')]);
   await mkdir(project.temporary, { recursive: true });
-  const assembly = path.join(project.temporary, 'cdk.out');
-  const environment = {
-    CDK_OUTDIR: assembly,
-    CDK_CONTEXT_JSON: JSON.stringify({ ...cdk.context, ...Object.fromEntries(more) }),
-    CDK_VALIDATION: 'false',
-  };
-  const { ended, output } = startIn(project, ['sh', '-c', cdk.app], signal, environment);
-  const code = await ended;
-  signal.throwIfAborted();
-  // Leave out long lines: if the CDK crashes, Node.js prints a line of the CDK's minified code, which may be a whole
-  // file.
-  if (code !== 0)
-    throw new Error(`${name} cannot be synthesized:\n${output().replaceAll(/^.{1000,}\n/gm, '')}\n${hint}`);
-  return new Map(
-    new CloudAssembly(assembly).stacks.map(({ stackName, template, terminationProtection = false, environment }) => [
-      stackName,
-      { template: template as Template, isProtected: terminationProtection, environment: environment.name },
-    ]),
-  );
+  const outdir = path.join(project.temporary, 'cdk.out');
+  const environment = withOwnFiles(project.temporary);
+  const options = { outdir, context: Object.fromEntries(more), environment, quiet: true };
+  return runApp(project.folder, options, signal).catch((error) => {
+    signal.throwIfAborted();
+    throw new Error(`${name} cannot be synthesized:\n${error.message}\n${hint}`);
+  });
 };
