@@ -316,7 +316,7 @@ const byFile: Record<string, Record<string, string>> = {
     'if ([-replaced === each-]{+before.size >= 0+}) return [];': 'A reload replaces a function by one that is broken.',
     '[-replaced ? replaced.isLoaded : this.#isWarm-]{+this.#isWarm || replaced?.isLoaded+}':
       'A function that could not be loaded stops each later reload.',
-    '[-, ...instance.takeLog().map(textOf)-]': 'After a change, a function cannot be loaded, and nothing says where.',
+    '[what[-, ...log-]]': 'After a change, a function cannot be loaded, and nothing says where.',
     '[-os.availableParallelism()-]{+100+}': 'Twenty functions that load at the same time make each other time out.',
   },
   'packages/emulator/lambda/instance.ts': {
@@ -372,13 +372,13 @@ const byFile: Record<string, Record<string, string>> = {
   'packages/tools/start/contract.ts': {
     'text[-.replaceAll("\'", "\'\\\\\'\'")-]': 'The printed command fails in a folder whose name has an apostrophe.',
   },
-  'packages/tools/start/request-log.ts': {
+  'packages/emulator/command/request-log.ts': {
     "[-.replaceAll(/^/gm, '    ')-]": 'A line of a stack trace can pass for the row of a request.',
     '[-printable(text)-]{+text+}.': 'A log line can control the terminal.',
     '[-(logged.status < 500 || this.#failures > failureLines)-]{+logged.status < 500+}':
       'In an outage, the stack traces of hundreds of requests fill the terminal each second.',
   },
-  'packages/tools/start/reasons.ts': {
+  'packages/emulator/command/reasons.ts': {
     '[-log.length === 0 && -]error': 'A plant over 400 KB is said to be over 10 MB.',
   },
   'packages/tools/start/bundles.ts': {
@@ -389,7 +389,7 @@ const byFile: Record<string, Record<string, string>> = {
   'packages/tools/start/main.ts': {
     'prebuildBundles({ debug: [-debug !== undefined-]{+true+} })':
       'npm start runs other bundles than those that would be deployed.',
-    "from './reasons.ts';\n{+import './stack.ts';\n+}": 'npm start keeps the CDK in memory.',
+    "from './reference.ts';\n{+import './stack.ts';\n+}": 'npm start keeps the CDK in memory.',
     '[-  removeStaleSession(dataFolder());\n-]': 'A service that was killed cannot be started again.',
     '[-cleanUps.push(() => removeSession())-]{+void removeSession+}':
       'The session file, which has a secret, stays after a stop.',

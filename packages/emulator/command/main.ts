@@ -4,10 +4,11 @@ import { inspect, stripVTControlCharacters } from 'node:util';
 import { Command, InvalidArgumentError } from 'commander';
 import { FolderError, reason } from '../dynamodb/data-folder.ts';
 import { isObject } from '../gateway/response.ts';
-import { textOf } from '../lambda/reports.ts';
 import { checkOptions } from '../options.ts';
-import { type AccessLogLine, type Emulator, serve } from '../serve.ts';
+import { type Emulator, serve } from '../serve.ts';
 import { manifestOf, readJson } from '../template/cloud-assembly.ts';
+import { notServed } from './reasons.ts';
+import { accessLine } from './request-log.ts';
 
 /** The options of `serve` that the command sets itself. */
 const ownOptions = ['app', 'assets', 'onRequest', 'port', 'stack', 'store', 'template'];
@@ -61,7 +62,7 @@ const start = async (folder: string, { stack, port, watch, leaveOut, data, optio
     store: endpoint ? { endpoint } : { folder: data },
     port,
     ...(leaveOut && { leaveOut }),
-    onRequest: (logged) => say(describe(logged)),
+    onRequest: (logged) => console.log(accessLine(logged)),
   });
 
   let stopping = false;
@@ -102,17 +103,5 @@ const announce = (emulator: Emulator): void => {
     'without effect': stack.withoutEffect,
   };
   for (const [what, names] of Object.entries(served)) say(`  ${what}: ${names.join(', ') || 'none'}`);
-  for (const [reason, parts] of Map.groupBy(stack.leftOut, (each) => each.reason))
-    say(`  left out: ${parts.map(({ resource }) => resource).join(', ')}, because ${reason}`);
-};
-
-/** Keeps the user's time zone: serving a stack changes that of this process. */
-const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
-
-/** Describes a request in one line. Below it, indented, are the lines that its functions have logged. */
-const describe = ({ time, method, path, status, milliseconds, error, refusedOrigin, log }: AccessLogLine): string => {
-  const hidden = refusedOrigin && `CORS does not let a page of ${refusedOrigin} read it`;
-  const remark = [error, hidden].filter(Boolean).join('; ');
-  const row = `${clock.format(new Date(time))} ${method} ${path} ${status} ${Math.round(milliseconds)} ms`;
-  return [`${row}${remark ? ` (${remark})` : ''}`, ...log.map(textOf)].join('\n').replaceAll('\n', '\n    ');
+  for (const line of notServed(stack)) say(line);
 };

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type FunctionSpec, functionArn, newTraceRoot, randomHex, type Target } from '../served-stack.ts';
 import { Archives } from './archives.ts';
 import { Instance, type Outcome, payloadLimit } from './instance.ts';
-import { type LogLine, textOf } from './reports.ts';
+import { type LogLine, unfold } from './reports.ts';
 
 export type { LogLine, Outcome };
 
@@ -187,7 +187,11 @@ class LambdaFunction {
     if (failure === undefined) return;
     const { name, handler, folder } = this.spec;
     const what = `The function ${name} (handler ${handler} in ${folder}) cannot be loaded: ${failure}`;
-    throw new Error([what, ...instance.takeLog().map(textOf)].join('\n'));
+    const log = instance.takeLog().flatMap((line) => {
+      const { text, stacks } = unfold(line);
+      return [text, ...stacks];
+    });
+    throw new Error([what, ...log].join('\n'));
   }
 
   async close(): Promise<void> {

@@ -108,11 +108,41 @@ export type LogLine = {
   stackTrace?: string[];
 };
 
-/** A line of the log as text. The stack traces of its errors follow it. */
-export const textOf = ({ functionName, level, message, stackTrace = [] }: LogLine): string => {
-  const below = [...stackTrace];
-  const withoutStack = (name: string, value: unknown) =>
-    name === 'stackTrace' && Array.isArray(value) ? void below.push(...value) : value;
-  const text = typeof message === 'string' ? message : JSON.stringify(message, withoutStack);
-  return [`${functionName} ${level} ${text}`, ...below].join('\n');
+/**
+ * A line of the log: its text, and apart from it the stack traces of its errors. `name` is what the text calls the
+ * function, and `omitted` are the fields that it leaves out.
+ */
+export const unfold = (line: LogLine, name = line.functionName, omitted: string[] = []) => {
+  const { message, errorType, errorMessage, stackTrace } = line;
+  // An error that was logged together with other values is a part of what the line says.
+  const content = stackTrace === undefined ? message : { message, errorType, errorMessage, stackTrace };
+  const { rest, ...others } = takeStacks(content, omitted);
+  return { text: `${name} ${line.level} ${typeof content === 'string' ? content : (rest ?? '')}`, ...others };
+};
+
+/**
+ * Separates stack traces from the rest of what a function logged. Leaves out the fields that `omitted` names.
+ * @returns `stacks` has the traces, that of the outermost error first; `sha256` is the hash of the function's bundle, if
+ *   a field `bundle` has it; `rest` is everything else, as JSON
+ */
+export const takeStacks = (
+  logged: unknown,
+  omitted: string[] = [],
+): { rest: string; stacks: string[]; sha256?: string } => {
+  const stacks: string[] = [];
+  let sha256: string | undefined;
+  const rest = JSON.stringify(logged, (key, value) => {
+    if (key === 'bundle' && /^[0-9a-f]{64}$/.test(value)) {
+      sha256 = value;
+      return undefined;
+    }
+    if (omitted.includes(key)) return undefined;
+    // An error that our code logs has `stack`, a string. An error that Lambda itself logs has `stackTrace`, an array of
+    // lines.
+    const stack = key === 'stackTrace' && Array.isArray(value) ? value.join('\n') : key === 'stack' ? value : undefined;
+    if (typeof stack !== 'string' || !/^[ \t]+at /m.test(stack)) return value;
+    stacks.push(stack);
+    return undefined;
+  });
+  return { rest, stacks, ...(sha256 !== undefined && { sha256 }) };
 };

@@ -168,19 +168,21 @@ test('the command serves a stack of a stage, lists what it leaves out, prints re
     /^ {2}functions: orders\w+, Hello, admin\w+, authorize\w+, mine\w+, worker\w+, broken\w+\n {2}tables: Table\w+$/m,
     /^ {2}without effect: ordersLogRetention\w+ \(Custom::LogRetention\), .*Key\w+ \(AWS::KMS::Key\), /m,
     /^ {2}without effect: .*onEvent\w+ \(AWS::Lambda::Function\), .*Seed \(AWS::CloudFormation::CustomResource\)$/m,
-    /^ {2}left out: Jobs\w+ \(AWS::SQS::Queue\), Bucket\w+ \(AWS::S3::Bucket\), .*, because only HTTP APIs/m,
-    /^ {2}left out: BucketNotifications\w+ \(Custom::S3BucketNotifications\), because it would invoke worker/m,
-    /^ {2}left out: Environment\.Variables\.QUEUE of orders\w+ \(AWS::Lambda::Function\), because it refers/m,
+    /^Not served here: Jobs \(AWS::SQS::Queue\), Bucket \(AWS::S3::Bucket\), .*, because only HTTP APIs/m,
+    /^Not served here: BucketNotifications \(Custom::S3BucketNotifications\), because it would invoke worker/m,
+    /^Not served here: Environment\.Variables\.QUEUE of orders \(AWS::Lambda::Function\), because it refers/m,
     /^The function broken\w+ .* cannot be loaded: Error: no setting\nbroken\w+ ERROR .*\n.*\n +at .*broken\.js:1:7/m,
   ];
   for (const each of announced) await see(each);
   const [url] = /http:\S+/.exec(printed.join('')) ?? [];
   const ask = async (headers = {}) => (await fetch(`${url}/hello/Ann`, { headers })).text();
   expect(await ask()).toBe('Hello Dr. Ann');
-  await see(/^\d\d:\d\d:\d\d GET \/hello\/Ann 200 \d+ ms\n {4}Hello INFO asked Ann 0\n {4}Hello ERROR .*late"}\n/m);
+  await see(
+    /^\d\d:\d\d:\d\d GET \/hello\/Ann 200 \d+ ms \S+=\n {4}Hello INFO asked Ann 0\n {4}Hello ERROR .*late"}\n/m,
+  );
   await see(/^ {4}Error: late\n {8}at .*index\.mjs/m);
   await ask({ origin: 'http://shop.example' });
-  await see(/GET \/hello\/Ann 200 \d+ ms \(CORS does not let a page of http:\/\/shop\.example read it\)\n/);
+  await see(/GET \/hello\/Ann 200 \d+ ms \S+= http:\/\/shop\.example is refused by CORS\n/);
   const iam = await fetch(`${url}/iam`);
   expect([iam.status, await iam.text()]).toEqual([501, expect.stringContaining('its AuthorizationType is')]);
 

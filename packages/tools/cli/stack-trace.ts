@@ -2,7 +2,8 @@
  * `npm run -s stack-trace < line.json` prints lines of a function's log, with stack traces that point to the sources.
  */
 import { text } from 'node:stream/consumers';
-import { hasPlaces, inSources, prebuildBundles, takeStacks } from '../start/bundles.ts';
+import { takeStacks } from 'http-api-emulator/request-log';
+import { hasPlaces, inSources, prebuildBundles } from '../start/bundles.ts';
 import { type Command, matching, printable, runCommand } from '../start/terminal.ts';
 import { NpmCommand } from './npm-command.ts';
 

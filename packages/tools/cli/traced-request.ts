@@ -1,12 +1,11 @@
 /** Finds what the logs say about one request to the running local service or to a deployed stack, and formats it. */
 import { STATUS_CODES } from 'node:http';
 import { CloudWatchLogs, type ResultField } from '@aws-sdk/client-cloudwatch-logs';
-import type { AccessLogLine, LogLine } from 'http-api-emulator';
+import { type AccessLogLine, type LogLine, linesBelow, messageOf, row } from 'http-api-emulator/request-log';
 import { hasPlaces, inSources, prebuildBundles } from '../start/bundles.ts';
-import { linesBelow, row } from '../start/request-log.ts';
+import { logFormat } from '../start/log-format.ts';
 import { readSession } from '../start/session.ts';
 import { dataFolder } from '../start/settings.ts';
-import { messageOf } from '../start/terminal.ts';
 import { listResources, orExplain } from './aws.ts';
 
 /**
@@ -28,7 +27,7 @@ export const describeLocal = async (id: string): Promise<string> => {
       `The local service at ${url} has no request ${id}. It keeps its latest 1,000 requests until it stops; for a deployment, add --stack <name>.`,
     );
   }
-  return [row(logged), ...linesBelow(logged.log)].join('\n');
+  return [row(logged, logFormat), ...linesBelow(logged.log, logFormat)].join('\n');
 };
 
 /** Describes a request to a deployed stack, as `describeLocal` does. Translates stack traces of this folder's bundles. */
@@ -42,7 +41,7 @@ export const describeDeployed = async (id: string, stack: string, days: number):
       return `${trace}\n${messageOf(error)}`;
     }
   };
-  return [row(logged), ...linesBelow(logged.log, { translate })].join('\n');
+  return [row(logged, logFormat), ...linesBelow(logged.log, logFormat, { translate })].join('\n');
 };
 
 /**

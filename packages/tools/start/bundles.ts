@@ -153,32 +153,3 @@ export const inSources = (stack: string, sha256: string | undefined): string => 
 };
 
 export const hasPlaces = (text: string): boolean => text.search(place) >= 0;
-
-/**
- * A function's log line in parts: `stacks` has the stack traces, each a text of several lines, the trace of the
- * outermost error first; `sha256` is the hash of the function's bundle; `rest` is everything else, as JSON.
- */
-export type Unfolded = { rest: string; stacks: string[]; sha256?: string };
-
-/**
- * Separates the stack traces and the bundle's SHA-256 from the rest of a function's log line. Leaves out the fields
- * that `omitted` names.
- */
-export const takeStacks = (logged: unknown, omitted: string[] = []): Unfolded => {
-  const stacks: string[] = [];
-  let sha256: string | undefined;
-  const rest = JSON.stringify(logged, (key, value) => {
-    if (key === 'bundle' && /^[0-9a-f]{64}$/.test(value)) {
-      sha256 = value;
-      return undefined;
-    }
-    if (omitted.includes(key)) return undefined;
-    // An error that our code logs has `stack`, a string. An error that Lambda itself logs has `stackTrace`, an array of
-    // lines.
-    const stack = key === 'stackTrace' && Array.isArray(value) ? value.join('\n') : key === 'stack' ? value : undefined;
-    if (typeof stack !== 'string' || !/^[ \t]+at /m.test(stack)) return value;
-    stacks.push(stack);
-    return undefined;
-  });
-  return { rest, stacks, ...(sha256 !== undefined && { sha256 }) };
-};

@@ -6,12 +6,13 @@ import path from 'node:path';
 import { inspect } from 'node:util';
 import { generateIfChanged } from '@lambda-service/cdk/generated-code';
 import { closeServer, type Emulator, FolderError, listen, lockFolder, serve } from 'http-api-emulator';
+import { notServed } from 'http-api-emulator/command';
+import { accessLine, RequestLog } from 'http-api-emulator/request-log';
 import type { Contract } from 'openapi-contract/document';
 import { prebuildBundles, withSources, writeBundle } from './bundles.ts';
 import { curlLine, exampleRequest, readContract } from './contract.ts';
-import { notServed } from './reasons.ts';
+import { logFormat } from './log-format.ts';
 import { referencePage } from './reference.ts';
-import { accessLine, RequestLog } from './request-log.ts';
 import { synthesize } from './run-script.ts';
 import { fetchToken, removeStaleSession, writeSession } from './session.ts';
 import { dataFolder, readOptions, readPort } from './settings.ts';
@@ -82,7 +83,7 @@ const start = async (): Promise<void> => {
   );
   synthesis.resolve({ assets, context, debug: debug !== undefined, bundles });
   const { template, entries } = await synthesized;
-  const requestLog = new RequestLog(sayRequest);
+  const requestLog = new RequestLog(sayRequest, logFormat);
   setInterval(() => requestLog.endSecond(), 1_000).unref();
   cleanUps.push(() => requestLog.endSecond());
   const emulator = await serve({
@@ -96,7 +97,7 @@ const start = async (): Promise<void> => {
     onRequest: (logged) => {
       // Later, the source maps of the bundles that ran may be gone.
       logged.log = withSources(logged.log);
-      if (verbose) sayRequest(accessLine(logged));
+      if (verbose) sayRequest(accessLine(logged, logFormat));
       else requestLog.add(logged);
     },
     intercept: referencePage({

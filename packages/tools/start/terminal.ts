@@ -2,20 +2,9 @@
 import { Console } from 'node:console';
 import type { Readable, Writable } from 'node:stream';
 import { CommanderError, InvalidArgumentError } from 'commander';
+import { messageOf } from 'http-api-emulator/request-log';
 
-/**
- * Escapes the control characters of a text from elsewhere, such as a server or a file's name, except tabs and line
- * breaks. Otherwise they could, for example, clear the terminal, change its title, or overwrite what was printed before.
- * @example printable('\u001b[2J') === '\\u001b[2J'
- */
-export const printable = (text: string): string =>
-  text.replaceAll(/[^\P{Cc}\n\t]/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);
-
-/** Returns a logical id without the hash that CDK appends to it. */
-export const withoutHash = (logicalId: string): string => logicalId.replace(/[0-9A-F]{8}$/, '');
-
-/** Returns the message of an error that ends a command, ready to be printed. */
-export const messageOf = (error: unknown): string => printable(error instanceof Error ? error.message : String(error));
+export { messageOf, printable, withoutHash } from 'http-api-emulator/request-log';
 
 /** Thrown by a command that the user has stopped. */
 export class Stopped extends Error {}

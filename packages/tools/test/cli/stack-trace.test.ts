@@ -5,9 +5,10 @@ import path from 'node:path';
 import { esbuildOptions } from '@lambda-service/cdk/bundling';
 import { testFolder } from '@lambda-service/testing/programs';
 import { buildSync } from 'esbuild';
+import { takeStacks } from 'http-api-emulator/request-log';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { stackTrace, translateLog } from '../../cli/stack-trace.ts';
-import { hasPlaces, mapOf, takeStacks, toSources, withSources } from '../../start/bundles.ts';
+import { hasPlaces, mapOf, toSources, withSources } from '../../start/bundles.ts';
 import { runHere } from './kit/run-here.ts';
 
 const authorizer = inject('stack').functions.find(({ name }) => name.startsWith('Authorizer'));

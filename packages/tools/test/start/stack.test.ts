@@ -5,7 +5,6 @@ import { build } from 'esbuild';
 import { readTemplate } from 'http-api-emulator/testing';
 import { describe, expect, inject, test } from 'vitest';
 import { operations } from '../../../../functions/generated/contract.ts';
-import { notServed } from '../../start/reasons.ts';
 
 const read = (context: Parameters<typeof templateOf>[0]) =>
   readTemplate(templateOf(context).toJSON() as Parameters<typeof readTemplate>[0], '/assembly', { leaveOut: true });
@@ -34,18 +33,4 @@ test('npm start does not keep the CDK in memory: only a child process loads it',
   const { outputFiles } = await build({ entryPoints, ...options });
   expect(outputFiles[0]?.text).toContain('from "http-api-emulator"');
   expect(outputFiles[0]?.text).not.toContain('"aws-cdk-lib');
-});
-
-test('npm start says once which resources of the stack are not served, by the reason, and without the hashes of the CDK', () => {
-  const [only, from] = ['only some types are served', 'functions get events from the HTTP API only'];
-  const leftOut = [
-    { resource: 'Jobs1A2B3C4D (AWS::SQS::Queue)', reason: only },
-    { resource: 'JobsSource1A2B3C4D (AWS::Lambda::EventSourceMapping)', reason: from },
-    { resource: 'JobsPolicy1A2B3C4D (AWS::SQS::QueuePolicy)', reason: only },
-  ];
-  expect(notServed({ leftOut })).toEqual([
-    `Not served here: Jobs (AWS::SQS::Queue), JobsPolicy (AWS::SQS::QueuePolicy), because ${only}.`,
-    `Not served here: JobsSource (AWS::Lambda::EventSourceMapping), because ${from}.`,
-  ]);
-  expect(notServed({ leftOut: [] })).toEqual([]);
 });

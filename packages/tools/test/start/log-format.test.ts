@@ -1,11 +1,11 @@
-/** Tests the words for why a request did not succeed. The other tests of its row are in request-log.test.ts. */
-
+/** Tests what the row of a request says of the lines of our functions, and why a request did not succeed. */
 import { errors } from '@lambda-service/runtime/http';
-import type { AccessLogLine } from 'http-api-emulator';
+import { type AccessLogLine, accessLine, row } from 'http-api-emulator/request-log';
 import { expect, test } from 'vitest';
-import { reasonFor } from '../../start/reasons.ts';
+import { logFormat } from '../../start/log-format.ts';
 
-const request = { time: '', method: 'POST', path: '/', milliseconds: 1, requestId: 'aBc=' };
+const time = new Date(0).toISOString();
+const request = { time, method: 'POST', path: '/', milliseconds: 1, requestId: 'aBc=' };
 const logged = (message: object) => [{ functionName: 'Worker', level: 'INFO', message }];
 const refused = (reason: string) => logged({ outcome: 'refused', error: 40002, reason });
 const failed = (cause: object) => logged({ outcome: 'failed', cause });
@@ -50,5 +50,25 @@ test.each<[status: number, logged: Partial<AccessLogLine>, reason: string]>([
   [503, { log: failed({ stack: 'CatalogueError: no time left' }) }, 'no time left'],
   [503, { log: failed({ stack: 'Error: a', cause: { name: 'TimeoutError', code: 'E' } }) }, 'a: TimeoutError: E'],
 ])('the reason for a %i of %j is: %s', (status, logged, reason) => {
-  expect(reasonFor({ ...request, status, log: [], ...logged })).toBe(reason);
+  const text = row({ ...request, status, log: [], ...logged }, logFormat);
+  expect(text).toBe(`${time} POST / ${status} 1 ms aBc=${reason && ` ${reason}`}`);
+});
+
+const below = (status: number, log: AccessLogLine['log']) =>
+  accessLine({ ...request, status, log }, logFormat)
+    .split('\n')
+    .slice(1);
+
+test('nothing follows the row of a request about which its functions have logged only what the row says', () => {
+  const allowed = logged({ outcome: 'allowed', gatewayRequestId: 'aBc=' });
+  expect(below(200, [...allowed, ...logged({ outcome: 'created', store: { milliseconds: 5 } })])).toEqual([]);
+  const warning = { functionName: 'Worker', level: 'WARN', message: { outcome: 'slow', gatewayRequestId: 'aBc=' } };
+  expect(below(200, [warning])).toEqual(['    Worker WARN {"outcome":"slow"}']);
+});
+
+test('the stack traces of a fault follow the row, but not those of a store that does not answer', () => {
+  const cause = { name: 'Error', stack: 'Error: outer\n    at a', cause: { stack: 'TypeError: x\n    at b' } };
+  const line = (level: string) => [{ functionName: 'Worker', level, message: { outcome: 'failed', cause } }];
+  expect(below(500, line('ERROR'))).toEqual(['    Error: outer', '        at a', '    TypeError: x', '        at b']);
+  expect(below(503, line('WARN'))).toEqual([]);
 });

@@ -1,29 +1,38 @@
 /**
- * Tests the row that `npm start` prints for a request, and which requests get one when many arrive. The tests call
+ * Tests the row that a command prints for a request, and which requests get one when many arrive. The tests call
  * `endSecond` instead of waiting for a second.
  */
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { accessLine, RequestLog } from '../../start/request-log.ts';
-import { printable } from '../../start/terminal.ts';
+import { notServed } from '../command/reasons.ts';
+import { accessLine, type LogFormat, printable, RequestLog } from '../command/request-log.ts';
 
 const time = new Date(2026, 10, 26, 16, 5, 9).toISOString();
 const logged = { time, method: 'POST', path: '/plants', status: 200, milliseconds: 1.6, requestId: 'aBc=', log: [] };
 const start = '16:05:09 POST /plants';
+
+/** A format in which a line with a `reason` is in the row, and the field `id` is left out. */
+const format: LogFormat = {
+  reasonsIn: ({ log }) => log.flatMap(({ message }) => Object(message).reason ?? []),
+  isInRow: ({ message }) => 'reason' in Object(message),
+  omitted: ['id'],
+};
 
 const logging = (message: unknown, level = 'ERROR') => ({
   ...{ ...logged, status: 500 },
   log: [{ functionName: 'Worker0123ABCD', level, message }],
 });
 
-describe('the row that npm start prints for a request', () => {
-  test('has the time, method, path, status, duration and id, and nothing of a function that did its work', () => {
-    const log = [
-      { functionName: 'Authorizer', level: 'INFO', message: { outcome: 'allowed' } },
-      { functionName: 'CreatePlant', level: 'INFO', message: { outcome: 'created', store: { milliseconds: 5 } } },
-    ];
-    expect(accessLine({ ...logged, log })).toBe(`${start} 200 2 ms aBc=`);
+describe('the row of a request', () => {
+  test('has the time, method, path, status, duration and id, and the reasons of a known format', () => {
+    expect(accessLine(logged)).toBe(`${start} 200 2 ms aBc=`);
+    const refused = { ...logging({ reason: 'no', id: 1 }, 'INFO'), status: 400, error: 'Worker: it does not allow it' };
+    expect(accessLine(refused, format)).toBe(`${start} 400 2 ms aBc= no`);
+    expect(accessLine(refused)).toBe(
+      `${start} 400 2 ms aBc= Worker: it does not allow it\n    Worker INFO {"reason":"no","id":1}`,
+    );
+    expect(accessLine({ ...logging({ id: 1, a: 2 }), status: 200 }, format)).toContain('\n    Worker ERROR {"a":2}');
   });
 
   test('is followed by what else the functions logged, indented, so that none of it can pass for a row', () => {
@@ -41,14 +50,6 @@ describe('the row that npm start prints for a request', () => {
     ]);
   });
 
-  test('is followed by the stack traces of a fault, but not of a store that does not answer', () => {
-    const cause = { name: 'Error', stack: 'Error: outer\n    at a', cause: { stack: 'TypeError: x\n    at b' } };
-    const [row, ...below] = accessLine(logging({ outcome: 'failed', cause })).split('\n');
-    expect(row).toBe(`${start} 500 2 ms aBc= outer: TypeError: x`);
-    expect(below).toEqual(['    Error: outer', '        at a', '    TypeError: x', '        at b']);
-    expect(accessLine(logging({ outcome: 'failed', cause }, 'WARN'))).toBe(row);
-  });
-
   test('is followed by the stack trace of an error that a function threw, or logged together with other values', () => {
     const error = { errorType: 'TypeError', errorMessage: 'oops', stackTrace: ['TypeError: oops', '    at a'] };
     const trace = '    TypeError: oops\n        at a';
@@ -63,8 +64,8 @@ describe('the row that npm start prints for a request', () => {
   test('has no control characters and no line breaks, wherever a client or a function puts them', () => {
     const stack = 'Error: \x1b[2Jx\rPOST /plants 200\nPOST /plants 200\n    at a';
     const cause = { name: '\x9b', stack };
-    const forged = { ...logging({ outcome: 'failed', cause }), path: '/\x9b', error: 'no\x1b[2J\n  more' };
-    expect(accessLine({ ...forged, refusedOrigin: '\x9b' }).split('\n')).toEqual([
+    const forged = { ...logging({ reason: '\x1b[2Jx', cause }), path: '/\x9b', error: 'no\x1b[2J\n  more' };
+    expect(accessLine({ ...forged, refusedOrigin: '\x9b' }, format).split('\n')).toEqual([
       '16:05:09 POST /\\u009b 500 2 ms aBc= \\u009b is refused by CORS; \\u001b[2Jx; no\\u001b[2J more',
       '    Error: \\u001b[2Jx\\u000dPOST /plants 200',
       '    POST /plants 200',
@@ -79,9 +80,9 @@ describe('the row that npm start prints for a request', () => {
     [80, `/${'x'.repeat(99)}`, '16:05:09 POST /xxxxxxxxxxxxxx… 403   2 ms QcNvjVNaC1t4m14= the token lacks a sc…'],
   ])('has columns on a terminal, and is cut at its width of %i: %s', (columns, path, text) => {
     const terminal = Object.assign(new PassThrough(), { isTTY: true, columns });
-    const log = [{ functionName: 'Authorizer', level: 'INFO', message: { outcome: 'refused', reason: 'scope' } }];
+    const log = [{ functionName: 'A', level: 'INFO', message: { reason: 'the token lacks a scope of the route' } }];
     const refused = { ...logged, path, status: 403, requestId: 'QcNvjVNaC1t4m14=', log };
-    const plain = stripVTControlCharacters(accessLine(refused, terminal));
+    const plain = stripVTControlCharacters(accessLine(refused, format, terminal));
     expect(plain).toBe(text);
     expect(plain.length).toBeLessThanOrEqual(columns);
   });
@@ -144,4 +145,18 @@ test('after a busy second, the request log prints summaries and the first 3 fail
   expect(endSecond().slice(3)).toEqual([expect.stringMatching(/^12 more requests .*: 10 × 200, 2 × 503$/)]);
   add(1);
   expect(lines).toEqual([line(200)]);
+});
+
+test('notServed says once which resources are not served, by the reason, and without the hashes of the CDK', () => {
+  const [only, from] = ['only some types are served', 'functions get events from the HTTP API only'];
+  const leftOut = [
+    { resource: 'Jobs1A2B3C4D (AWS::SQS::Queue)', reason: only },
+    { resource: 'JobsSource1A2B3C4D (AWS::Lambda::EventSourceMapping)', reason: from },
+    { resource: 'JobsPolicy1A2B3C4D (AWS::SQS::QueuePolicy)', reason: only },
+  ];
+  expect(notServed({ leftOut })).toEqual([
+    `Not served here: Jobs (AWS::SQS::Queue), JobsPolicy (AWS::SQS::QueuePolicy), because ${only}.`,
+    `Not served here: JobsSource (AWS::Lambda::EventSourceMapping), because ${from}.`,
+  ]);
+  expect(notServed({ leftOut: [] })).toEqual([]);
 });

@@ -1,9 +1,14 @@
-/** Prints a row for each request to the local service, or a summary if there are many. */
+/** Prints a row for each request, or a summary if there are many. */
 import { styleText } from 'node:util';
-import type { AccessLogLine, LogLine } from 'http-api-emulator';
-import { takeStacks } from './bundles.ts';
-import { reasonFor } from './reasons.ts';
-import { printable, withoutHash } from './terminal.ts';
+import type { AccessLogLine } from '../gateway/server.ts';
+import { type LogLine, takeStacks, unfold } from '../lambda/reports.ts';
+import { type LogFormat, reasonFor } from './reasons.ts';
+import { messageOf, printable, withoutHash } from './text.ts';
+
+export { type AccessLogLine, type LogFormat, type LogLine, messageOf, printable, takeStacks, withoutHash };
+
+/** The format of a service of which nothing is known. */
+const anyFormat: LogFormat = { reasonsIn: () => [], isInRow: () => false, omitted: [] };
 
 /**
  * How many requests per second get a line each. A second with more requests is called busy: its remaining requests
@@ -19,6 +24,7 @@ const failureLines = 3;
 /** Prints a line for each request. In a second with many requests, one summary line replaces most of these lines. */
 export class RequestLog {
   readonly #print: (line: string) => void;
+  readonly #format: LogFormat | undefined;
   /** The requests and the failures of the current second, and the status of each request that was not printed. */
   #requests = 0;
   #failures = 0;
@@ -29,8 +35,9 @@ export class RequestLog {
    */
   #wasBusy = false;
 
-  constructor(print: (line: string) => void) {
+  constructor(print: (line: string) => void, format?: LogFormat) {
     this.#print = print;
+    this.#format = format;
   }
 
   add(logged: AccessLogLine): void {
@@ -38,7 +45,7 @@ export class RequestLog {
     const isBusy = this.#wasBusy || this.#requests > readable;
     if (isBusy && logged.status >= 500) this.#failures += 1;
     if (isBusy && (logged.status < 500 || this.#failures > failureLines)) this.#unprinted.push(logged.status);
-    else this.#print(accessLine(logged));
+    else this.#print(accessLine(logged, this.#format));
   }
 
   /**
@@ -67,22 +74,24 @@ const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
  * wider than the terminal, and has colours unless NO_COLOR is set. Below it follows what it does not say: what else the
  * functions logged, and the stack traces of faults.
  */
-export const accessLine = (logged: AccessLogLine, output: Output = process.stdout): string => {
+export const accessLine = (logged: AccessLogLine, format = anyFormat, output: Output = process.stdout): string => {
   const time = clock.format(new Date(logged.time));
-  const isShown = (line: LogLine): boolean => !isInRow(line, logged);
+  // If a function has thrown an error, the gateway's reason has its message.
+  const isThrown = ({ message }: LogLine): boolean => logged.status >= 500 && Object(message).errorType !== undefined;
+  const isShown = (line: LogLine): boolean => !format.isInRow(line) && !isThrown(line);
   const below = logged.log.filter((line) => isShown(line) || line.level === 'ERROR');
-  return [row({ ...logged, time }, output), ...linesBelow(below, { isShown })].join('\n');
+  return [row({ ...logged, time }, format, output), ...linesBelow(below, format, { isShown })].join('\n');
 };
 
-/** The row of a request. `npm run request` prints it with the whole reason, because `output` is not a terminal. */
-export const row = (logged: AccessLogLine, output?: Output): string => {
+/** The row of a request. It has the whole reason unless `output` is a terminal. */
+export const row = (logged: AccessLogLine, format = anyFormat, output?: Output): string => {
   const { time, method, path, status, milliseconds, requestId } = logged;
   const paint = (format: Parameters<typeof styleText>[0], text: string): string =>
     output?.isTTY ? styleText(format, text, { stream: output }) : text;
   const duration = `${Math.round(milliseconds)} ms`.padStart(output?.isTTY ? 6 : 0);
   const columns = (output?.isTTY && output.columns) || Number.POSITIVE_INFINITY;
   const left = columns - [time, '', status, duration, requestId].join(' ').length;
-  const reason = printable(reasonFor(logged).replaceAll(/\s+/g, ' '));
+  const reason = printable(reasonFor(logged, format.reasonsIn).replaceAll(/\s+/g, ' '));
   // Pad the path, so that the rows form columns. A longer path shifts the columns of its row only.
   const what = cut(printable(`${method} ${path}`), reason ? left / 2 : left).padEnd(output?.isTTY ? 12 : 0);
   const colour = status >= 500 ? 'red' : status >= 400 || reason ? 'yellow' : 'green';
@@ -93,14 +102,6 @@ export const row = (logged: AccessLogLine, output?: Output): string => {
 const cut = (text: string, width: number): string =>
   text.length > width ? `${text.slice(0, Math.max(width - 1, 0))}…` : text;
 
-/** Whether the row says all that a line says, except for its stack traces. */
-const isInRow = ({ level, message }: LogLine, { status }: AccessLogLine): boolean => {
-  const { outcome, errorType } = Object(message);
-  return (
-    outcome === 'failed' || (outcome !== undefined && level === 'INFO') || (errorType !== undefined && status >= 500)
-  );
-};
-
 /**
  * Lists what the functions logged, each with its stack traces below it, and all indented, so that none of these lines
  * can be mistaken for a row.
@@ -108,21 +109,12 @@ const isInRow = ({ level, message }: LogLine, { status }: AccessLogLine): boolea
  */
 export const linesBelow = (
   log: LogLine[],
+  { omitted } = anyFormat,
   { isShown = (_: LogLine): boolean => true, translate = (stack: string, _sha256?: string) => stack } = {},
 ): string[] => {
   const texts = log.flatMap((line) => {
-    // Leave out the gateway's request id that the functions log, because the row has it.
-    const { rest, stacks, sha256 } = takeStacks(contentOf(line), ['gatewayRequestId']);
-    const text = typeof contentOf(line) === 'string' ? line.message : rest;
-    const shown = isShown(line) ? [`${withoutHash(line.functionName)} ${line.level} ${text ?? ''}`] : [];
-    return [...shown, ...stacks.map((stack) => translate(stack, sha256))];
+    const { text, stacks, sha256 } = unfold(line, withoutHash(line.functionName), omitted);
+    return [...(isShown(line) ? [text] : []), ...stacks.map((stack) => translate(stack, sha256))];
   });
   return texts.map((text) => printable(text).replaceAll(/^/gm, '    '));
 };
-
-/**
- * Returns the message of a log line. If the function logged an error after the message, as in console.error("text",
- * error), adds that error.
- */
-const contentOf = ({ message, errorType, errorMessage, stackTrace }: LogLine): unknown =>
-  stackTrace === undefined ? message : { message, errorType, errorMessage, stackTrace };

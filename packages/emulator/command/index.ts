@@ -1,0 +1,2 @@
+/** The parts of the command `http-api-emulator`, for other commands that serve a stack. */
+export { notServed } from './reasons.ts';
