@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { reason } from './dynamodb/data-folder.ts';
 import { openStore } from './dynamodb/store.ts';
 import { type AccessLogLine, gateway } from './gateway/server.ts';
 import type { Outcome } from './lambda/functions.ts';
 import { type App, checkOptions, type ServeOptions, type Source } from './options.ts';
 import { type ServedStack, stagePath } from './served-stack.ts';
-import { listen } from './servers.ts';
+import { listenOnChosen } from './servers.ts';
 import { StackVersions } from './stack-versions.ts';
 import { type Deployment, type OtherStack, othersOf, readDeployment, readStacks } from './template/cloud-assembly.ts';
 import { type ReadOptions, readTemplate, type Template } from './template/read-template.ts';
@@ -85,10 +84,7 @@ export const serve = async (options: ServeOptions): Promise<Emulator> => {
     },
   });
   const { port = 0 } = options;
-  const listening = await listen(server, port).catch((cause) => {
-    const advice = 'Choose another one, or 0 for any free port.';
-    throw new Error(`The port ${port} cannot be used (${reason(cause)}). ${advice}`, { cause });
-  });
+  const listening = await listenOnChosen(server, port);
   const unfinished = new Set<ServerResponse>();
   server.on('request', (_, response) => {
     unfinished.add(response);

@@ -14,6 +14,22 @@ export const listen = async (server: Server, port: number): Promise<number> => {
   return (server.address() as AddressInfo).port;
 };
 
+/** Thrown if a port cannot be used. The message is for the user, and advises choosing another port. */
+export class PortError extends Error {
+  override readonly name = 'PortError';
+}
+
+/** Does what `listen` does, for a port that the user has chosen. @throws PortError */
+export const listenOnChosen = (server: Server, port: number): Promise<number> =>
+  listen(server, port).catch((cause: NodeJS.ErrnoException) => {
+    const known: Record<string, string> = {
+      EADDRINUSE: 'is in use. Stop the program that uses it, or choose another one',
+      EACCES: 'may be used by root only. Choose another one',
+    };
+    const problem = known[cause.code ?? ''] ?? `cannot be used (${cause.message}). Choose another one`;
+    throw new PortError(`Port ${port} ${problem}; 0 means any free port.`, { cause });
+  });
+
 /** Closes an HTTP server and all its connections at once, even if requests are in progress. */
 export const closeServer = (server: HttpServer): Promise<void> => {
   server.closeAllConnections();

@@ -45,7 +45,7 @@ test.each([
   [{ leaveOut: 'no' }, "The option leaveOut must be a boolean, not 'no'."],
   [{ maxInstances: 0 }, 'The option maxInstances must be a whole number above 0, not 0.'],
   [{ port: Number('x') }, 'The option port must be a whole number, not NaN.'],
-  [{ port: 65_536 }, 'The port 65536 cannot be used ('],
+  [{ port: 65_536 }, 'Port 65536 cannot be used ('],
   [{ certificates: 'PEM' }, 'The option certificates must be a list of strings, '],
   [{ stack: 1 }, 'The option stack must be a string, not 1.'],
   [{ environment: { One: { COUNT: 1 } } }, 'The option environment must be '],
@@ -102,7 +102,7 @@ test('serve rejects a port that is in use, names the port in the error, and stop
   const port = await startServer(createServer());
   const { options } = await prepare();
   await expect(serve({ ...options, port })).rejects.toThrow(
-    `The port ${port} cannot be used (listen EADDRINUSE: address already in use 127.0.0.1:${port}). Choose another one`,
+    `Port ${port} is in use. Stop the program that uses it, or choose another one; 0 means any free port.`,
   );
   await (await serve(options)).close();
 });

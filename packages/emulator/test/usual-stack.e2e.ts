@@ -196,16 +196,16 @@ test('the command serves a stack of a stage, lists what it leaves out, prints re
     await rename(changed, output);
   };
   await change('AWS::ApiGatewayV2::Api"', 'AWS::SQS::Queue"');
-  await see(/^The changed stack cannot be served, so the previous one still is: .*\nThe template has no/ms);
+  await see(/The template has no .*\nNot reloaded: the service continues as before/s);
   expect(await ask()).toBe('Hello Dr. Ann');
   await change('"GREETING": "Hello"', '"GREETING": "Bye"');
-  await see(/Serving at.*Serving at/s);
+  await see(/Serving at.*Serving at.*\nReloaded the stack \(/s);
   expect(await ask()).toBe('Bye Dr. Ann');
 
   child.kill('SIGINT');
   child.kill('SIGINT');
   expect(await once(child, 'exit')).toEqual([0, null]);
-  expect(printed.join('')).toMatch(/\nStopping, once running requests have ended\.\n$/);
+  expect(printed.join('')).toMatch(/\nStopping, once running requests have ended\. Ctrl-C again stops at once\.\n$/);
   expect((await readdir(folder)).toSorted()).toEqual(['.http-api-emulator', 'cdk.out', 'options.json']);
 });
 
