@@ -13,8 +13,8 @@ const unaffected = [
   'packages/runtime/test/{auth,http}/**',
   'packages/tools/test/cli/{npm-command,stack-trace}.test.ts',
   'packages/tools/test/release/{diff,diff/access,diff/verdict,project-copy}.test.ts',
-  'packages/tools/test/start/{issuer,request-log}.test.ts',
-  'packages/tools/test/start/watch/**',
+  'packages/tools/test/{app,start/issuer,start/log-format,start/reloader}.test.ts',
+  'packages/tools/test/start/watch.e2e.ts',
   '**/*.fuzz.ts',
 ];
 

@@ -72,15 +72,13 @@ export const runApp = async (
  * Runs a command to its end.
  * @throws Error with the command's error output if it fails
  */
-export const runCommand = async (folder: string, ...[command, signal, ...others]: DropFirst<typeof startGroup>) => {
+export const runCommand = async (...[folder, command, signal, ...others]: Parameters<typeof startGroup>) => {
   const { ended, stdout, stderr, output } = startGroup(folder, command, signal, ...others);
   const code = await ended;
   signal.throwIfAborted();
   if (code !== 0) throw new Error(shorten(folder, output().trimEnd()) || `${command.join(' ')} ended with ${code}`);
   return { stdout: stdout(), stderr: stderr() };
 };
-
-type DropFirst<F> = F extends (first: string, ...others: infer Others) => unknown ? Others : never;
 
 const readCdkJson = (folder: string): { app: string; context?: object } => {
   try {

@@ -42,13 +42,15 @@ try {
   // `prepare` runs this before it uses Node.js.
   if (args[0] === 'link-node') linkNode(root);
   const node = findNode(root);
+  // Child processes and threads use the cache, too.
+  process.env['NODE_COMPILE_CACHE'] ||= path.join(root, 'node_modules/.cache/node');
   if (args[0] !== 'link-node') {
     if (node !== process.execPath || !nodeOptions.every((option) => process.execArgv.includes(option))) runOn(node);
     else {
       process.chdir(root);
       // As npm does for its scripts: commands resolve the files that they are given from here.
       process.env['INIT_CWD'] = caller;
-      module.enableCompileCache(path.join('node_modules/.cache/node'));
+      module.enableCompileCache(process.env['NODE_COMPILE_CACHE']);
       const { main } = await import('./main.ts');
       await main();
     }

@@ -34,8 +34,8 @@ const byFile: Record<string, Record<string, string>> = {
     '[-gone && -]for role in': 'Who pastes on after a failed destroy deletes the roles of the live stack.',
   },
   '.vscode/launch.json': { '[-, "--watch"-]': 'The debugger of VS Code runs old code after a change.' },
-  'package.json': {
-    'exec node [---inspect-publish-uid=stderr -]':
+  'packages/tools/bin.js': {
+    "'[---inspect-publish-uid=stderr-]{+--trace-uncaught+}'":
       'With --debug, every user of the machine can attach a debugger, and run code as the developer.',
   },
   'packages/runtime/auth/authorizer.ts': {
@@ -308,8 +308,10 @@ const byFile: Record<string, Record<string, string>> = {
   },
   'packages/tools/start/issuer.ts': {
     "[-randomUUID()-]{+''+}}` }]": 'A process that trusts one local issuer rejects the next one.',
+  },
+  'packages/tools/start/issuer-address.ts': {
     "[-mode: 0o600, -]flag: 'wx'": 'Other users may read the key that signs tokens.',
-    '[-kept?.port === reserved-]{+false+}': 'npm start fails if PORT is the last port of its issuer.',
+    '[-kept?.port === taken-]{+false+}': 'npm start fails if PORT is the last port of its issuer.',
     '[-kept?.port ?? -]0': 'After each restart of the local service, every token is refused.',
   },
   'packages/emulator/lambda/functions.ts': {
@@ -387,12 +389,17 @@ const byFile: Record<string, Record<string, string>> = {
     '[-each.sha256 === sha256-]{+true+}': 'The stack trace of one function names lines of another.',
   },
   'packages/tools/start/main.ts': {
-    'prebuildBundles({ debug: [-debug !== undefined-]{+true+} })':
-      'npm start runs other bundles than those that would be deployed.',
-    "from './reference.ts';\n{+import './stack.ts';\n+}": 'npm start keeps the CDK in memory.',
-    '[-  removeStaleSession(dataFolder());\n-]': 'A service that was killed cannot be started again.',
-    '[-cleanUps.push(() => removeSession())-]{+void removeSession+}':
+    'prebuildBundles({ [-debug-]{+debug: true+} })': 'npm start runs other bundles than those that would be deployed.',
+    "from './log-format.ts';\n{+import 'aws-cdk-lib';\n+}": 'npm start keeps the CDK in memory.',
+    '[-  removeStaleSession(data);\n-]': 'A service that was killed cannot be started again.',
+    '[-serving.defer(() => removeSession())-]{+void removeSession+}':
       'The session file, which has a secret, stays after a stop.',
+  },
+  'packages/tools/app.ts': {
+    '[-  rmSync(manifest, { force: true });\n-]':
+      'After a reload that wrote nothing, nobody learns that the app ended early.',
+  },
+  'packages/emulator/command/serving.ts': {
     "'SIGTERM'[-, 'SIGHUP'-]] as const": 'If the terminal is closed, the service leaves files behind.',
   },
   'packages/tools/cli/npm-command.ts': {
@@ -420,9 +427,11 @@ const byFile: Record<string, Record<string, string>> = {
     'await removeDone(input, [-last.end-]{+input.size+})':
       'Who stops the import of a file of failed lines loses the lines that are not imported yet.',
   },
-  'packages/tools/start/watch/watch.ts': {
-    'const quietTime = [-60-]{+30+}': 'A reload begins before all files are saved.',
+  'packages/tools/start/reloader.ts': {
     "[-  'functions/generated',\n-]": 'The files that a reload generates cause the next reload.',
+  },
+  'packages/emulator/command/reload-queue.ts': {
+    'const quietTime = [-60-]{+30+}': 'A reload begins before all files are saved.',
     '[-for (const file of files) this.#files.add(file);-]':
       'After an error in the contract is fixed, only the file of the fix is reloaded.',
   },

@@ -62,10 +62,11 @@ test('if the contract is refused, infra/app.ts says why in one line, and synthes
   await expect(readFile(folder)).rejects.toThrow('ENOENT');
 });
 
-test('npm start serves the contract as it is now', async () => {
+test('npm start serves the contract as it is now, even after npm ci --ignore-scripts, which generates no code', async () => {
+  await rm(path.join(project, generated), { recursive: true });
   const routes = operations.map((each) => `${each.method} ${each.path === route ? '/moved' : each.path}`);
   const data = path.join(home, 'data');
-  const service = await startLocalService(data, ownCache(copy), inProject(`'${process.execPath}' ${programs.start}`));
+  const service = await startLocalService(data, ownCache(copy), inProject(programs.start.join(' ')));
   expect(await service.stop()).toMatchObject({
     code: 0,
     stdout: expect.stringContaining(`Serving ${routes.join(', ')} at`),

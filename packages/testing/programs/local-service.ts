@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { parseJson } from '@lambda-service/client';
@@ -14,12 +15,19 @@ const root = process.cwd();
 
 const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
 
-const commands = ['start', 'token', 'request', 'restore'] as const;
+const commands = ['token', 'request', 'restore'] as const;
 
-/** For each of these npm scripts, the file that it runs. */
-export const programs = Object.fromEntries(
-  commands.map((script) => [script, String(scripts[script]).split(' ').at(-1)]),
-) as Record<(typeof commands)[number], string>;
+const bin = createRequire(import.meta.url).resolve('@lambda-service/tools/bin');
+const start: [string, ...string[]] = [process.execPath, path.relative(root, bin), 'start'];
+
+/** For each of these npm scripts, the file that it runs, and the command of `npm start`. */
+export const programs = {
+  ...(Object.fromEntries(commands.map((script) => [script, String(scripts[script]).split(' ').at(-1)])) as Record<
+    (typeof commands)[number],
+    string
+  >),
+  start,
+};
 
 type CommandResult = { code: number | null; stdout: string; stderr: string };
 
@@ -56,7 +64,7 @@ export type LocalService = Awaited<ReturnType<typeof startLocalService>>;
 export const startLocalService = async (
   dataFolder: string,
   environment: Record<string, string> = {},
-  [command, ...args]: [string, ...string[]] = [process.execPath, programs.start],
+  [command, ...args]: [string, ...string[]] = programs.start,
 ) => {
   // A killed service leaves its temporary folder behind. TMPDIR is therefore the data folder: the service creates its
   // temporary folder there, and the test removes both.

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { fetchToken, readSession } from '@lambda-service/tools/session';
 import { expect, onTestFinished, test } from 'vitest';
 import { bodyOf, differentFrom, type Sample, someSamples } from '../data/index.ts';
-import { type LocalService, post, programs, startLocalService, testFolder } from '../programs/index.ts';
+import { type LocalService, post, startLocalService, testFolder } from '../programs/index.ts';
 import { mapConcurrently, report, seed, trialSize } from '../trial/index.ts';
 import { isUnavailable, retryWhile } from '../waiting.ts';
 import { part } from './part.ts';
@@ -19,9 +19,9 @@ export const testKill = part('kill', async () => {
 
   type Running = { service: LocalService; token: string; milliseconds: number };
 
-  const start = async (folder: string, environment = {}, command?: [string, ...string[]]): Promise<Running> => {
+  const start = async (folder: string, environment = {}): Promise<Running> => {
     const started = performance.now();
-    const service = await startLocalService(folder, environment, command);
+    const service = await startLocalService(folder, environment);
     onTestFinished(async () => void (await service.stop('SIGKILL')));
     const milliseconds = performance.now() - started;
     return { service, milliseconds, token: await fetchToken(readSession(folder)) };
@@ -92,7 +92,7 @@ export const testKill = part('kill', async () => {
     const folder = await testFolder();
     const DISK_FULL = path.join(await testFolder(), 'full');
     const program = fileURLToPath(import.meta.resolve('../programs/full-disk.ts'));
-    const running = await start(folder, { DISK_FULL }, [process.execPath, '--import', program, programs.start]);
+    const running = await start(folder, { DISK_FULL, NODE_OPTIONS: `--import=${program}` });
     const all = someSamples(2 * width, seed);
     const [acknowledged, late] = [all.slice(0, width), all.slice(width)];
     for (const sample of acknowledged) expect(await addWithRetries(running, sample)).toBe(200);

@@ -22,7 +22,7 @@ import { type BuildOptions, type BuildResult, build, stop } from 'esbuild';
 const mapOptions = {
   sourcemap: 'external',
   sourcesContent: false,
-  outfile: path.resolve(import.meta.dirname, '../../../index.js'),
+  outfile: path.resolve('index.js'),
 } satisfies BuildOptions;
 
 /**
@@ -54,14 +54,14 @@ export type Bundle = { code: Uint8Array; map: string | undefined };
 export const bundleOf = async (entry: string, built: Promise<BuildResult>): Promise<Bundle> =>
   outputOf(entry, await built.catch((error) => explainError(entry, error)));
 
-/** Bundles entries in esbuild's own process, so that this process can import the token issuer meanwhile. */
-export const prebuildBundles = async ({ debug = false } = {}) => {
+/** Bundles all entries in esbuild's own process, so that this process can load other code meanwhile. */
+export const prebuildBundles = async ({ debug = false } = {}): Promise<Map<string, Bundle>> => {
   const make = async (entry: string) => bundleOf(entry, build(bundleOptions(entry, debug)));
   const bundles = await Promise.all(listEntries().map(async (entry) => [entry, await make(entry)] as const));
   for (const [entry, bundle] of bundles) keepBundle(entry, bundle);
   // Stop esbuild's child process (50 MB); otherwise it idles until we exit.
   await stop();
-  return bundles;
+  return new Map(bundles);
 };
 
 /** Writes a bundle to a new folder in `assets`, and returns the path of its file. */
@@ -70,6 +70,12 @@ export const writeBundle = async (assets: string, { code }: Bundle): Promise<str
   await writeFile(file, code);
   return file;
 };
+
+/** Writes bundles as `writeBundle` does. @returns the file of each entry's bundle */
+export const writeBundles = async (assets: string, bundles: Map<string, Bundle>): Promise<Record<string, string>> =>
+  Object.fromEntries(
+    await Promise.all(Array.from(bundles, async ([entry, made]) => [entry, await writeBundle(assets, made)] as const)),
+  );
 
 type KeptMap = { sha256: string; text: string; parsed?: SourceMap };
 

@@ -1,39 +1,25 @@
-import { createPrivateKey, randomBytes, randomUUID } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:https';
-import { closeServer, listen } from 'http-api-emulator';
-import { exportJWK, generateKeyPair, type JWK } from 'jose';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { closeServer } from 'http-api-emulator/servers';
 import Provider, { type Adapter } from 'oidc-provider';
 import { generate } from 'selfsigned';
-import { allScopes } from './scopes.ts';
+import type { Reserved } from './issuer-address.ts';
 
 /** What a client needs to get a token, and what the stack needs to verify the token. */
 export type LocalIssuer = Awaited<ReturnType<typeof startIssuer>>;
-
-const audience = 'urn:plant-store';
-const clientId = 'local-client';
 
 /** Lifetime of a token in seconds, the same as Cognito's default. */
 const tokenLifetime = 3_600;
 
 /**
- * Starts a real OpenID provider on a free port. It issues signed access tokens (RFC 9068) for client_credentials, and
- * uses https, because the authorizer fetches keys only by https. Secret and certificate are new at each start.
- * @param scope the scopes that the client may ask for, separated by spaces
- * @param file keeps the address and the signing key, so that the next start with this file accepts today's tokens
- * @param reserved is the service's port, which the issuer must not take
- * @throws Error with a message for the user if the file cannot be used
+ * Starts a real OpenID provider. It issues signed access tokens (RFC 9068) for client_credentials, and uses https,
+ * because the authorizer fetches keys only by https. Secret and certificate are new at each start. It answers once
+ * `setScope` has said which scopes the client may ask for.
  */
-export const startIssuer = async (scope = allScopes, file?: string, reserved?: number) => {
-  const kept = file === undefined ? undefined : readIdentity(file);
+export const startIssuer = async ({ server, signingKey, settings }: Reserved) => {
+  const { issuer, jwksUri, audience, clientIds: clientId } = settings;
   const { key, certificate } = await makeCertificate();
-  const server = createServer({ key, cert: certificate });
-  const wanted = kept?.port === reserved ? 0 : (kept?.port ?? 0);
-  const port = await listen(server, wanted).catch(() => listen(server, 0));
-  const issuer = `https://127.0.0.1:${port}`;
+  server.setSecureContext({ key, cert: certificate });
   const clientSecret = randomBytes(24).toString('base64url');
-  const signingKey = kept?.signingKey ?? (await makeSigningKey());
-  if (file !== undefined && port !== kept?.port) writeIdentity(file, { port, signingKey });
   const providerOf = (scope: string): Provider =>
     new Provider(issuer, {
       adapter: NoStorage,
@@ -68,12 +54,10 @@ export const startIssuer = async (scope = allScopes, file?: string, reserved?: n
     });
   const local = {
     issuer,
-    jwksUri: `${issuer}/jwks`,
+    jwksUri,
     audience,
     /** All scopes that the client may ask for, separated by spaces. */
-    scope,
-    /** Whether the kept port is taken. The address is then new, and earlier tokens are refused. */
-    hasMoved: kept !== undefined && port !== kept.port,
+    scope: '',
     tokenUrl: `${issuer}/token`,
     clientId,
     clientSecret,
@@ -86,37 +70,7 @@ export const startIssuer = async (scope = allScopes, file?: string, reserved?: n
     },
     close: () => closeServer(server),
   };
-  local.setScope(scope);
   return local;
-};
-
-/** What a token depends on: the port in the issuer's address, and the private key that has signed the token. */
-type Identity = { port: number; signingKey: JWK };
-
-const makeSigningKey = async (): Promise<JWK> => {
-  const { privateKey } = await generateKeyPair('ES256', { extractable: true });
-  return { ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig', kid: 'local' };
-};
-
-const readIdentity = (file: string): Identity | undefined => {
-  if (!existsSync(file)) return undefined;
-  try {
-    const { port, signingKey } = JSON.parse(readFileSync(file, 'utf8'));
-    createPrivateKey({ key: signingKey, format: 'jwk' });
-    if (Number.isInteger(port)) return { port, signingKey };
-  } catch {
-    // The error below says what to do, whatever is wrong with the file.
-  }
-  throw new Error(
-    `${file} is damaged, or not from the local service. Move it away: the service then makes a new one, and refuses tokens from before.`,
-  );
-};
-
-/** Writes the file, readable by this user only. A service that is killed meanwhile leaves the old file, or none. */
-const writeIdentity = (file: string, identity: Identity): void => {
-  const written = `${file}.${randomUUID()}`;
-  writeFileSync(written, JSON.stringify(identity), { mode: 0o600, flag: 'wx' });
-  renameSync(written, file);
 };
 
 /**

@@ -9,13 +9,15 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { fetchDeployedToken, readDeployedIssuer } from '../../cli/deployed-issuer.ts';
 import { token } from '../../cli/token.ts';
 import { startIssuer } from '../../start/issuer.ts';
+import { reserveIssuer } from '../../start/issuer-address.ts';
 import { writeSession } from '../../start/session.ts';
 import { runHere } from './kit/run-here.ts';
 
 test('npm run token prints only a token or, if no local service is running, only what to do', async () => {
   const folder = await testFolder();
-  const issuer = await startIssuer();
+  const issuer = await startIssuer(await reserveIssuer());
   onTestFinished(issuer.close);
+  issuer.setScope('plants/create');
   const { tokenUrl, clientId, clientSecret, scope, certificate } = issuer;
   const end = writeSession(folder, { url: 'http://x', tokenUrl, clientId, clientSecret, scope, certificate });
   const run = () => runHere(token, [], { DATA_DIR: folder }).ended;

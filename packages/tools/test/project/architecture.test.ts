@@ -101,7 +101,7 @@ const rules: Rule[] = [
   packageRule('contract'),
   packageRule('client'),
   packageRule('testing', /^aws-lambda$/, /^a computed path$/),
-  packageRule('tools', /^infra\//, generated),
+  packageRule('tools', generated),
   // The emulator loads the functions' handlers with `import()` of a computed path.
   packageRule('emulator', /^aws-lambda$/, /^a computed path$/),
   // The emulator is published without the other packages, so its tests stand on none of them.

@@ -39,7 +39,7 @@ describe.each(globSync('.{vscode,devcontainer}/*.json', { cwd: root }))('%s', (f
 
 test('VS Code hides the address of every process that it debugs from other users, as npm start does', () => {
   const { configurations } = JSON.parse(readFileSync(path.join(root, '.vscode/launch.json'), 'utf8'));
-  const [hide] = /--inspect-publish-uid=\S+/.exec(packageJson.scripts.start) ?? [];
+  const [hide] = /--inspect-publish-uid=\w+/.exec(readFileSync(path.join(root, 'packages/tools/bin.js'), 'utf8')) ?? [];
   expect(configurations.map(({ env }: { env?: object }) => env)).toEqual([
     { NODE_OPTIONS: hide },
     { NODE_OPTIONS: hide },
@@ -63,9 +63,7 @@ describe('the dev container', () => {
     vi.stubEnv('PORT', '');
     const [service, debug, ...others] = devContainer.forwardPorts;
     expect([service, ...others]).toEqual([readPort()]);
-    expect(readFileSync(path.join(root, 'packages/tools/start/settings.ts'), 'utf8')).toContain(
-      `on port ${debug} unless`,
-    );
+    expect(readFileSync(path.join(root, 'packages/tools/main.ts'), 'utf8')).toContain(`on port ${debug} unless`);
     expect(devContainer.otherPortsAttributes).toEqual({ onAutoForward: 'ignore' });
     // /docs refuses a Host header with another port.
     expect(devContainer.portsAttributes['3000'].requireLocalPort).toBe(true);

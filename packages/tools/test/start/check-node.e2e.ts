@@ -3,9 +3,9 @@
  * hash.
  */
 import { hash } from 'node:crypto';
-import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileFolder, programs, run } from '@lambda-service/testing/programs';
+import { fileFolder, run } from '@lambda-service/testing/programs';
 import { expect, test } from 'vitest';
 import packageJson from '../../../../package.json' with { type: 'json' };
 
@@ -33,8 +33,9 @@ const createProject = async (optionalDependencies: Record<string, string>): Prom
     mkdirSync('functions/generated', { recursive: true });
     writeFileSync('functions/generated/by', process.execPath);`,
   );
-  await write(programs.start, 'console.log(process.execPath);');
-  for (const file of ['.npmrc', ...own]) {
+  await write('cdk.json', '{}');
+  await write('packages/tools/main.ts', 'export const main = () => console.log(process.execPath);');
+  for (const file of ['.npmrc', 'packages/tools/bin.js', 'packages/tools/node.js', ...own]) {
     await write(file, '');
     await copyFile(file, path.join(project, file));
   }
@@ -73,26 +74,29 @@ const install = async (kind: 'genuine' | 'forged', ...options: string[]) => {
   const npm = (...args: string[]) =>
     run('npm', [...args, '--prefix', project, '--cache', path.join(project, 'cache')], { PATH }).ended;
   const installed = await npm('ci', '--no-audit', ...options);
+  // npm does so for a workspace.
+  const bin = path.join(project, 'node_modules/.bin/lambda-service');
+  await mkdir(path.dirname(bin), { recursive: true });
+  await symlink('../../packages/tools/bin.js', bin);
+  await chmod(path.join(project, 'packages/tools/bin.js'), 0o755);
   const compiledBy = () => readFile(path.join(project, 'functions/generated/by'), 'utf8').catch(() => 'nobody');
   return { ...installed, project, npm, compiledBy, binary: path.join(project, packaged) };
 };
 
 test('npm ci and npm start fail if the package that contains Node.js is forged, although npm only leaves it out', async () => {
-  const { code, stderr, project, npm, compiledBy } = await install('forged');
-  const sentence = `Plant Store needs Node.js ${version} from node_modules/${name}, `;
+  const { code, stderr, npm, compiledBy } = await install('forged');
+  const sentence = `needs Node.js ${version} from node_modules/${name}, `;
   expect(stderr).toContain(sentence);
   expect([code, await compiledBy()]).toEqual([1, 'nobody']);
-  await mkdir(path.join(project, 'functions/generated'), { recursive: true });
   expect(await npm('-s', 'start')).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining(sentence) });
   await expect(readFile(mark)).rejects.toThrow('ENOENT');
 });
 
-test('after npm ci --ignore-scripts, npm start runs the prepare script, even if npm has removed the link to Node.js', async () => {
-  const { project, npm, compiledBy, binary } = await install('genuine', '--ignore-scripts');
-  expect(await compiledBy()).toBe('nobody');
+test('npm ci uses the pinned Node.js, and so does npm start, even if npm has removed the link to Node.js', async () => {
+  const { project, npm, compiledBy, binary } = await install('genuine');
+  expect(await compiledBy()).toBe(binary);
   await rm(path.join(project, 'node_modules/.bin/node'));
   expect(await npm('-s', 'start')).toMatchObject({ code: 0, stdout: `${binary}\n` });
-  expect(await compiledBy()).toBe(binary);
 });
 
 /**

@@ -31,6 +31,6 @@ test('npm start does not keep the CDK in memory: only a child process loads it',
   const entryPoints = ['packages/tools/start/main.ts'];
   const options = { bundle: true, write: false, format: 'esm', platform: 'node', packages: 'external' } as const;
   const { outputFiles } = await build({ entryPoints, ...options });
-  expect(outputFiles[0]?.text).toContain('from "http-api-emulator"');
+  expect(outputFiles[0]?.text).toContain('from "http-api-emulator/command"');
   expect(outputFiles[0]?.text).not.toContain('"aws-cdk-lib');
 });

@@ -4,11 +4,17 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pathToFileURL } from 'node:url';
 import { bodyOf, createRoute, newId, otherContent } from '@lambda-service/testing/data';
-import { type LocalService, listData, post, startLocalService, testFolder } from '@lambda-service/testing/programs';
+import {
+  type LocalService,
+  listData,
+  post,
+  programs,
+  startLocalService,
+  testFolder,
+} from '@lambda-service/testing/programs';
 import { portMayBeTaken } from '@lambda-service/testing/servers';
 import { until } from '@lambda-service/testing/waiting';
 import { expect, onTestFinished, test } from 'vitest';
-import packageJson from '../../../../package.json' with { type: 'json' };
 import { fetchToken, readSession } from '../../start/session.ts';
 
 /** Starts a service with its data in this folder. If it still runs when the test ends, it is killed. */
@@ -100,7 +106,7 @@ const sourcesOf = ({ params }: Message): string[] => {
 
 test('npm start -- --debug lets only a debugger that knows its address pause the functions and find their sources, and Ctrl-C ends the service even then', async () => {
   const folder = await testFolder();
-  const service = await start(folder, ['sh', '-c', `${packageJson.scripts.start} --debug=0`]);
+  const service = await start(folder, [...programs.start, '--debug=0']);
   const [, address = ''] = /devtools:\S+[?&]ws=(127\.0\.0\.1:\d+\/[\w-]{36})\s/.exec(service.output()) ?? [];
   const { host } = new URL(`ws://${address}`);
   expect((await fetch(`http://${host}/json/list`)).status).toBe(404);

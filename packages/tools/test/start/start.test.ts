@@ -19,6 +19,7 @@ import {
 } from '@lambda-service/testing/programs';
 import { startServer } from '@lambda-service/testing/servers';
 import { isUnavailable, retryWhile, until, untilAvailable } from '@lambda-service/testing/waiting';
+import { decodeJwt } from 'jose';
 import { afterAll, describe, expect, inject, test, vi } from 'vitest';
 import { operations } from '../../../../functions/generated/contract.ts';
 import { describeLocal } from '../../cli/traced-request.ts';
@@ -31,7 +32,7 @@ await chmod(home, 0o755);
 const killed = { clientId: 'x', clientSecret: 'x', scope: 'x', certificate: 'x' };
 writeSession(home, { url: 'http://127.0.0.1:9', tokenUrl: 'https://127.0.0.1:9', ...killed });
 // With umask 000, every user may change every file whose mode the service does not set.
-const command = `umask 000; exec '${process.execPath}' ${programs.start}`;
+const command = `umask 000; exec ${programs.start.join(' ')}`;
 const service = await startLocalService(home, {}, ['sh', '-c', command]);
 const token = await fetchToken(readSession(home));
 afterAll(async () => {
@@ -72,8 +73,13 @@ test.each<[status: number, cause: RegExp, sent: { body?: string; path?: string; 
   expect(described).toMatch(cause);
 });
 
+test('the local service issues tokens with every scope of the contract', () => {
+  const scopes = Object.values(operations).flatMap((each) => each.scopes);
+  expect(decodeJwt(token)).toMatchObject({ scope: [...new Set(scopes)].join(' ') });
+});
+
 test('the local service runs exactly the bundles that would be deployed, byte for byte', async () => {
-  const [temporary = ''] = (await listData(home)).filter((name) => name.startsWith('plant-store-'));
+  const [temporary = ''] = (await listData(home)).filter((name) => name.startsWith('lambda-service-'));
   const folder = path.join(home, temporary);
   const assets = (await readdir(folder)).filter((name) => name.startsWith('asset.'));
   const read = (folders: string[]) => Promise.all(folders.map((each) => readFile(path.join(each, 'index.js'), 'utf8')));
@@ -85,7 +91,7 @@ test('the local service runs exactly the bundles that would be deployed, byte fo
 });
 
 test('npm start creates its files so that no other user can read them, whatever the umask', async () => {
-  const [temporary = ''] = (await listData(home)).filter((name) => name.startsWith('plant-store-'));
+  const [temporary = ''] = (await listData(home)).filter((name) => name.startsWith('lambda-service-'));
   const folders = ['dynamodb', 'lock', temporary];
   expect(await Promise.all(folders.map(mode))).toEqual(folders.map(() => 0o700));
   // No other user may read the client secret, or the key that signs tokens.
@@ -93,12 +99,13 @@ test('npm start creates its files so that no other user can read them, whatever 
 });
 
 describe('npm start prints the reason and exits with code 1', () => {
+  const [node, ...program] = programs.start;
   const start = (environment: Record<string, string>, ...args: string[]) =>
-    run(process.execPath, [programs.start, ...args], { PORT: '0', DATA_DIR: home, ...environment }).ended;
+    run(node, [...program, ...args], { PORT: '0', DATA_DIR: home, ...environment }).ended;
 
   test('if its port is in use', async () => {
     const PORT = String(await startServer(createServer()));
-    const stderr = `Port ${PORT} is in use. Stop the program that uses it, or choose another port: PORT=3001 npm start (PORT=0 means any free port).\n`;
+    const stderr = `Port ${PORT} is in use. Stop the program that uses it, or choose another one; 0 means any free port. For example: PORT=3001 npm start\n`;
     expect(await start({ PORT })).toEqual({ code: 1, stdout: '', stderr });
   });
 
@@ -109,10 +116,9 @@ describe('npm start prints the reason and exits with code 1', () => {
   });
 
   test('if its data folder cannot be used', async () => {
-    const broken = ['--import', './packages/tools/test/start/kit/folder-error.ts', programs.start];
-    const { ended } = run(process.execPath, broken, { PORT: '0', DATA_DIR: await fileFolder() });
+    const NODE_OPTIONS = '--import=./packages/tools/test/start/kit/folder-error.ts';
     const stderr = 'The data cannot be used: no space left on device. For example: DATA_DIR=... npm start\n';
-    expect(await ended).toMatchObject({ code: 1, stderr });
+    expect(await start({ DATA_DIR: await fileFolder(), NODE_OPTIONS })).toMatchObject({ code: 1, stderr });
   });
 
   test('if another service already uses the data folder, without stopping that service', async () => {

@@ -2,7 +2,8 @@
 import { FolderError } from 'http-api-emulator';
 
 process.on('newListener', (event) => {
-  if (event !== 'uncaughtException') return;
+  // CDK's app is a child process.
+  if (event !== 'uncaughtException' || !process.argv.includes('start')) return;
   setImmediate(() => {
     throw new FolderError('The data cannot be used: no space left on device.');
   });

@@ -10,8 +10,8 @@ import { fileFolder, jsonHeaders, programs, run, startLocalService } from '@lamb
 import { until } from '@lambda-service/testing/waiting';
 import { afterAll, expect, inject, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
-import { operations } from '../../../../../functions/generated/contract.ts';
-import { fetchToken, readSession } from '../../../start/session.ts';
+import { operations } from '../../../../functions/generated/contract.ts';
+import { fetchToken, readSession } from '../../start/session.ts';
 
 const home = await fileFolder();
 const copy = await copyProject(home);
@@ -23,7 +23,7 @@ const context = { ...cdkJson.context, ...trusted, permissionsBoundary: 'Limit' }
 await writeFile(path.join(copy.folder, 'cdk.json'), JSON.stringify({ ...cdkJson, context }));
 const data = path.join(home, 'data');
 await mkdir(data);
-const command = `cd '${copy.folder}' && exec '${process.execPath}' ${programs.start} --watch 2>&1`;
+const command = `cd '${copy.folder}' && exec ${programs.start.join(' ')} --watch 2>&1`;
 const service = await startLocalService(data, ownCache(copy), ['sh', '-c', command]);
 afterAll(async () => expect((await service.stop('SIGINT')).code, 'exit code').toBe(0));
 /** The service must still accept this token in every test, after each reload. */
