@@ -39,6 +39,7 @@ const loaded = [
   'package.json',
   'packages/tools/start',
   'packages/tools/app.ts',
+  'packages/tools/page',
   'packages/emulator',
   'packages/contract/document.ts',
   'packages/cdk/bundling.ts',
@@ -53,7 +54,7 @@ const ignored = [
   'schemas/released',
   ...packages.map((folder) => `${folder}/test`),
   'packages/emulator/test',
-  'packages/tools/start/reference/page.js',
+  'packages/tools/page/page.js',
 ];
 
 /**

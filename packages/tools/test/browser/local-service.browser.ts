@@ -27,8 +27,8 @@ import type { Contract } from 'openapi-contract/document';
 import { type Browser, chromium, type Locator, type Route } from 'playwright-core';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { operations as generated } from '../../../../functions/generated/contract.ts';
-import { readContract } from '../../start/contract.ts';
-import { render } from '../../start/reference/render.ts';
+import { readContract } from '../../page/contract.ts';
+import { render } from '../../page/render.ts';
 import { fetchToken, readSession } from '../../start/session.ts';
 
 const { method, path } = generated.createPlant;

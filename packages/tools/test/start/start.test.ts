@@ -23,7 +23,7 @@ import { decodeJwt } from 'jose';
 import { afterAll, describe, expect, inject, test, vi } from 'vitest';
 import { operations } from '../../../../functions/generated/contract.ts';
 import { describeLocal } from '../../cli/traced-request.ts';
-import { exampleRequest, readContract } from '../../start/contract.ts';
+import { exampleRequest, readContract } from '../../page/contract.ts';
 import { fetchToken, readSession, writeSession } from '../../start/session.ts';
 
 const home = await fileFolder();

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { examplesOf, operations } from '@lambda-service/testing/data';
 import type { Contract } from 'openapi-contract/document';
 import { describe, expect, test, vi } from 'vitest';
-import { curlLine, exampleRequest, readContract } from '../../start/contract.ts';
+import { curlLine, exampleRequest, readContract } from '../../page/contract.ts';
 
 test('the example request sends the first example of a plant in the contract', async () => {
   const request = exampleRequest(await readContract());

@@ -76,11 +76,7 @@ const file =
  */
 const page: Source = async (origin, { newToken }) => {
   // Import the renderer here, so that `npm start` need not wait for its packages.
-  const [{ render }, contract, token] = await Promise.all([
-    import('./reference/render.ts'),
-    contractOf(origin),
-    newToken(),
-  ]);
+  const [{ render }, contract, token] = await Promise.all([import('./render.ts'), contractOf(origin), newToken()]);
   return { type: 'text/html', body: render(contract, token) };
 };
 
@@ -88,8 +84,8 @@ const page: Source = async (origin, { newToken }) => {
 const sources = new Map<string, Source>([
   ['/', async () => ({ type: 'text/plain', body: '', location: '/docs' })],
   ['/docs', page],
-  ['/docs/page.css', file('text/css', 'reference/page.css')],
-  ['/docs/page.js', file('text/javascript', 'reference/page.js')],
+  ['/docs/page.css', file('text/css', 'page.css')],
+  ['/docs/page.js', file('text/javascript', 'page.js')],
   ['/docs/token.json', async (_, { newToken }) => ({ type: 'application/json', body: toJson(await newToken()) })],
   ['/docs/requests.json', async (_, { requests }) => ({ type: 'application/json', body: JSON.stringify(requests()) })],
   ['/openapi.json', async (origin) => ({ type: 'application/json', body: toJson(await contractOf(origin)) })],

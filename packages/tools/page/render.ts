@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import { Marked } from 'marked';
 import type { Contract } from 'openapi-contract/document';
-import { type Body, type Described, examplesOf, operationsOf, type Schema, toJson, tokenCommand } from '../contract.ts';
+import { type Body, type Described, examplesOf, operationsOf, type Schema, toJson, tokenCommand } from './contract.ts';
 
 class Html {
   readonly text: string;

@@ -4,9 +4,9 @@ import { contract } from '@lambda-service/testing/data';
 import { startServer } from '@lambda-service/testing/servers';
 import { defaultAccount, gateway, httpApi } from 'http-api-emulator/testing';
 import { expect, test } from 'vitest';
-import { readContract, toJson } from '../../start/contract.ts';
-import { render } from '../../start/reference/render.ts';
-import { referencePage } from '../../start/reference.ts';
+import { readContract, toJson } from '../../page/contract.ts';
+import { referencePage } from '../../page/reference.ts';
+import { render } from '../../page/render.ts';
 
 type Answer = { status: number | undefined; headers: IncomingHttpHeaders; body: string };
 

@@ -1,7 +1,7 @@
 /** Reads the contract for the API reference page, and for the example command that `npm start` prints. */
 import { readFile } from 'node:fs/promises';
 import { type Contract, inlined } from 'openapi-contract/document';
-import { dataFolder } from './settings.ts';
+import { dataFolder } from '../start/settings.ts';
 
 /** A JSON Schema. Other keywords than these only describe or limit its values. */
 export type Schema = {
