@@ -1,7 +1,7 @@
 /** One run of the proof: checks, a question, the steps, the report, and the clean-up. */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { exampleRequest, readContract } from '@lambda-service/tools/contract';
+import { exampleRequest, readContract } from '@lambda-service/tools/page';
 import { scopes } from '../../functions/generated/contract.ts';
 import { type Result, redact, type State, writeReport } from './report.ts';
 import { commands, type Step, steps } from './steps.ts';
@@ -35,7 +35,7 @@ It needs the rights of an administrator, for four hours. Ctrl-C stops it; the sa
 class Run {
   readonly #file: string;
   readonly #surroundings: Surroundings;
-  readonly #example = readContract().then(exampleRequest);
+  readonly #example = readContract(new URL('../../schemas/openapi.yaml', import.meta.url)).then(exampleRequest);
   readonly state: State;
 
   constructor({ account, region }: Options, surroundings: Surroundings) {

@@ -5,7 +5,7 @@ import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import path from 'node:path';
 import { makeCertificate } from '@lambda-service/tools/issuer';
-import { referencePage } from '@lambda-service/tools/page';
+import { readContract, referencePage } from '@lambda-service/tools/page';
 import type { AccessLogLine, Outcome } from 'http-api-emulator';
 import { closeServer, listen } from 'http-api-emulator/servers';
 import { type FunctionSpec, Functions, gateway, httpApi } from 'http-api-emulator/testing';
@@ -191,7 +191,13 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
     onRequest: (logged) => log.push(logged),
     // On AWS, GET / gets a 404 of API Gateway. The local service answers it with its own page unless the API has such a
     // route. Tell it that the API has one: then it leaves GET / to the emulated gateway, which answers 404.
-    intercept: referencePage({ newToken: async () => token, requests: () => log, routeKeys: () => ['GET /'] }),
+    intercept: referencePage({
+      readContract: () => readContract('schemas/openapi.yaml'),
+      newToken: async () => token,
+      tokenCommand: '',
+      requests: () => log,
+      routeKeys: () => ['GET /'],
+    }),
   });
   try {
     await Promise.all([functions.warmUp(), previous.warmUp()]);

@@ -1,7 +1,6 @@
-/** Reads the contract for the API reference page, and for the example command that `npm start` prints. */
+/** Reads a contract for the page, and makes an example request of it. */
 import { readFile } from 'node:fs/promises';
 import { type Contract, inlined } from 'openapi-contract/document';
-import { dataFolder } from '../start/settings.ts';
 
 /** A JSON Schema. Other keywords than these only describe or limit its values. */
 export type Schema = {
@@ -37,11 +36,11 @@ export type Operation = {
 };
 
 /** Reads the contract. Integers become bigints, so that the digits of an example beyond ±2^53 do not change. */
-export const readContract = async (): Promise<Contract> => {
-  // Import the package yaml here, not at the top of this file, so that `npm start` can begin its work before that
+export const readContract = async (file: string | URL): Promise<Contract> => {
+  // Import the package yaml here, not at the top of this file, so that a service can begin its start before that
   // package is loaded.
   const { parse } = await import('yaml');
-  const text = await readFile(new URL('../../../schemas/openapi.yaml', import.meta.url), 'utf8');
+  const text = await readFile(file, 'utf8');
   return parse(text, { intAsBigInt: true }) as Contract;
 };
 
@@ -97,20 +96,19 @@ export const examplesOf = ({ example, examples = {} }: Described) =>
     : [{ name: 'example', summary: 'example', value: example }];
 
 /** Quotes a text for POSIX shells and zsh. */
-const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+export const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Returns a shell command that prints an access token. It works on this machine, in any folder. */
-export const tokenCommand = (): string =>
-  `${process.env['DATA_DIR'] ? `DATA_DIR=${quote(dataFolder())} ` : ''}npm --prefix ${quote(process.cwd())} run -s token`;
-
-/** Returns a curl command that sends the request. It works in POSIX shells and zsh on this machine, in any folder. */
-export const curlLine = (url: string, { method, path, body }: ExampleRequest): string => {
+/**
+ * Returns a curl command that sends the request. It works in POSIX shells and zsh.
+ * @param tokenCommand is a shell command that prints an access token
+ */
+export const curlLine = (url: string, { method, path, body }: ExampleRequest, tokenCommand: string): string => {
   // -X is needed only if the method is not curl's default, which is POST with a body and GET without one.
   const isUsual = method === (body === undefined ? 'GET' : 'POST');
   const address = /[^\w/:.%-]/.test(path) ? quote(url + path) : url + path;
   return [
     `curl -sSi${isUsual ? '' : ` -X ${method}`} ${address}`,
-    `-H "authorization: Bearer $(${tokenCommand()})"`,
+    `-H "authorization: Bearer $(${tokenCommand})"`,
     ...(body === undefined ? [] : [`-H 'content-type: application/json'`, `-d ${quote(body)}`]),
   ].join(' \\\n  ');
 };

@@ -1,20 +1,22 @@
-/** Serves the interactive documentation of the API at /docs of the local service. A deployment does not serve it. */
+/** Serves the interactive documentation of an API at /docs of the local service. A deployment does not serve it. */
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AccessLogLine } from 'http-api-emulator';
 import type { Contract } from 'openapi-contract/document';
-import { readContract, toJson } from './contract.ts';
+import { toJson } from './contract.ts';
 
 /** The content of a response. If `location` is set, the response redirects there. */
 type Content = { type: string; body: string | Buffer; location?: string };
 type Source = (origin: string, own: Own) => Promise<Content>;
 
-/**
- * What the local service's pages need from it. `requests` returns the latest requests, which /docs/requests.json lists
- * for `npm run request`.
- */
+/** What the pages need from the local service. */
 type Own = {
+  /** Is called for each page, so that a changed contract needs no restart. */
+  readContract: () => Promise<Contract>;
   newToken: () => Promise<string>;
+  /** A shell command that prints a token: the page's curl commands contain it. */
+  tokenCommand: string;
+  /** The latest requests. The command `request` reads them at /docs/requests.json. */
   requests: () => readonly AccessLogLine[];
   routeKeys: () => readonly string[];
 };
@@ -74,10 +76,10 @@ const file =
  * The page at /docs. Its token is in the HTML, not in a script file, because any website could load such a script and
  * read the token.
  */
-const page: Source = async (origin, { newToken }) => {
+const page: Source = async (_, { readContract, newToken, tokenCommand }) => {
   // Import the renderer here, so that `npm start` need not wait for its packages.
-  const [{ render }, contract, token] = await Promise.all([import('./render.ts'), contractOf(origin), newToken()]);
-  return { type: 'text/html', body: render(contract, token) };
+  const [{ render }, contract, token] = await Promise.all([import('./render.ts'), readContract(), newToken()]);
+  return { type: 'text/html', body: render(contract, token, tokenCommand) };
 };
 
 /** Every path that this module serves. The list is fixed, so that no request can make the service read another file. */
@@ -88,10 +90,11 @@ const sources = new Map<string, Source>([
   ['/docs/page.js', file('text/javascript', 'page.js')],
   ['/docs/token.json', async (_, { newToken }) => ({ type: 'application/json', body: toJson(await newToken()) })],
   ['/docs/requests.json', async (_, { requests }) => ({ type: 'application/json', body: JSON.stringify(requests()) })],
-  ['/openapi.json', async (origin) => ({ type: 'application/json', body: toJson(await contractOf(origin)) })],
+  [
+    '/openapi.json',
+    async (origin, { readContract }) => ({
+      type: 'application/json',
+      body: toJson({ ...(await readContract()), servers: [{ url: origin }] }),
+    }),
+  ],
 ]);
-
-const contractOf = async (origin: string): Promise<Contract & { servers: object[] }> => ({
-  ...(await readContract()),
-  servers: [{ url: origin }],
-});

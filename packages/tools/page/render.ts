@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import { Marked } from 'marked';
 import type { Contract } from 'openapi-contract/document';
-import { type Body, type Described, examplesOf, operationsOf, type Schema, toJson, tokenCommand } from './contract.ts';
+import { type Body, type Described, examplesOf, operationsOf, type Schema, toJson } from './contract.ts';
 
 class Html {
   readonly text: string;
@@ -28,8 +28,11 @@ const markdown = (text = ''): Html => new Html(marked.parse(text, { async: false
 
 type Operation = ReturnType<typeof operationsOf>[number];
 
-/** @param token is filled into the page */
-export const render = (contract: Contract, token: string): string => {
+/**
+ * @param token is filled into the page
+ * @param tokenCommand gets a new token in the page's curl commands
+ */
+export const render = (contract: Contract, token: string, tokenCommand: string): string => {
   const operations = operationsOf(contract);
   const { title, version, description } = contract.info;
   const { text } = html`<!doctype html>
@@ -52,7 +55,7 @@ export const render = (contract: Contract, token: string): string => {
     <h1>${title} <small>${version}</small></h1>
     ${markdown(description)}
     <label class="token">Access token <small>filled in, and replaced after it has expired</small>
-      <input value="${token}" data-command="${tokenCommand()}" autocomplete="off" spellcheck="false">
+      <input value="${token}" data-command="${tokenCommand}" autocomplete="off" spellcheck="false">
     </label>
     ${operations.map((each) => section(each, operations.length === 1))}
   </main>

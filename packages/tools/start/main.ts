@@ -9,14 +9,14 @@ import { notServed, Serving, say, stackIn } from 'http-api-emulator/command';
 import { closeServer, listenOnChosen } from 'http-api-emulator/servers';
 import type { Contract } from 'openapi-contract/document';
 import { runApp, type Stacks } from '../app.ts';
-import { curlLine, exampleRequest, readContract } from '../page/contract.ts';
-import { referencePage } from '../page/reference.ts';
+import { curlLine, exampleRequest, readContract, referencePage } from '../page/index.ts';
 import { prebuildBundles, withSources, writeBundles } from './bundles.ts';
 import { reserveIssuer } from './issuer-address.ts';
 import { logFormat } from './log-format.ts';
 import type { Service } from './reloader.ts';
 import { fetchToken, removeStaleSession, writeSession } from './session.ts';
-import { dataFolder, readPort } from './settings.ts';
+import { contractFile, dataFolder, readPort } from './settings.ts';
+import { tokenCommand } from './token-command.ts';
 
 type Options = { debug?: number; watch?: true; verbose?: true };
 
@@ -65,7 +65,11 @@ const startService = async (serving: Serving, { debug: inspectorPort, watch, ver
   );
   // An error is thrown below, where this promise is awaited.
   synthesizing.catch(() => {});
-  const [{ startIssuer }, contract, bundles] = await Promise.all([import('./issuer.ts'), readContract(), bundling]);
+  const [{ startIssuer }, contract, bundles] = await Promise.all([
+    import('./issuer.ts'),
+    readContract(contractFile),
+    bundling,
+  ]);
 
   say('Starting a token issuer ...');
   const issuer = await startIssuer(reserved);
@@ -87,6 +91,8 @@ const startService = async (serving: Serving, { debug: inspectorPort, watch, ver
     // Later, the source maps of the bundles that ran may be gone.
     onRequest: (logged) => (logged.log = withSources(logged.log)),
     intercept: referencePage({
+      readContract: () => readContract(contractFile),
+      tokenCommand: tokenCommand(),
       newToken: () => fetchToken(issuer),
       requests: () => emulator.log,
       routeKeys: () => emulator.routeKeys,
@@ -136,7 +142,7 @@ const announce = (emulator: Emulator, contract: Contract, watch?: true): void =>
   say(`Serving ${emulator.routeKeys.join(', ')} at ${url} (store: ${emulator.store}).`);
   if (!emulator.enforcesRoles) say('You run the store yourself, so the permissions of the functions are not checked.');
   const example = exampleRequest(contract);
-  if (example) say(`Try it, in another terminal:\n\n${curlLine(url, example)}\n`);
+  if (example) say(`Try it, in another terminal:\n\n${curlLine(url, example, tokenCommand())}\n`);
   say(`${example ? 'Or' : 'Try it'} in a browser: ${url}/docs`);
   if (watch) say('Changes in functions/, infra/ and schemas/ are served without a restart.');
   say('Ctrl-C stops the service. One row per request (npm run -s request -- ID shows all of one):');

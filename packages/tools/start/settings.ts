@@ -21,6 +21,9 @@ export const takenByNpm = (): string[] => {
   ];
 };
 
+/** The contract, in the current folder. */
+export const contractFile = 'schemas/openapi.yaml';
+
 /** The folder for the local service's plants and session: DATA_DIR, or else .plant-store in the current folder. */
 export const dataFolder = (): string => path.resolve(process.env['DATA_DIR'] || '.plant-store');
 

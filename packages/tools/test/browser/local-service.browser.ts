@@ -27,14 +27,16 @@ import type { Contract } from 'openapi-contract/document';
 import { type Browser, chromium, type Locator, type Route } from 'playwright-core';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { operations as generated } from '../../../../functions/generated/contract.ts';
-import { readContract } from '../../page/contract.ts';
+import { readContract } from '../../page/index.ts';
 import { render } from '../../page/render.ts';
 import { fetchToken, readSession } from '../../start/session.ts';
+import { contractFile } from '../../start/settings.ts';
+import { tokenCommand } from '../../start/token-command.ts';
 
 const { method, path } = generated.createPlant;
 
 /** The contract's examples of a new plant by name, each with its id. */
-const { requestBody } = Object((await readContract()).paths[path]?.[method.toLowerCase()]);
+const { requestBody } = Object((await readContract(contractFile)).paths[path]?.[method.toLowerCase()]);
 const examples = Object.entries<{ value: Content }>(requestBody.content['application/json'].examples).map(
   ([name, { value }]) => ({ name, id: String(value[tableKey.name]) }),
 ) as [{ name: string; id: string }];
@@ -114,7 +116,7 @@ const createPlant = (): Locator => blockOf('createPlant');
 
 /** Opens the reference page of the contract with other paths. */
 const openPageOf = async (paths: Contract['paths']): Promise<void> => {
-  const body = render({ ...(await readContract()), paths }, token);
+  const body = render({ ...(await readContract(contractFile)), paths }, token, tokenCommand());
   await page.route(`${url}/docs`, (route) => route.fulfill({ body, contentType: 'text/html' }));
   await page.goto(`${url}/docs`);
 };
@@ -286,7 +288,7 @@ const tabTo = async (name: string): Promise<number> => {
 };
 
 test('the reference page, if there are several operations, has an index, closes them, and can be used with the keyboard alone', async () => {
-  const { [path]: item = {} } = (await readContract()).paths;
+  const { [path]: item = {} } = (await readContract(contractFile)).paths;
   const get = { ...Object(item[method.toLowerCase()]), operationId: 'second', requestBody: undefined };
   const parameter = { name: 'a', in: 'query', example: 'b&c' };
   await openPageOf({ [path]: { ...item, get: { ...get, parameters: [parameter] } } });

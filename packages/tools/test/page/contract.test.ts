@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { examplesOf, operations } from '@lambda-service/testing/data';
 import type { Contract } from 'openapi-contract/document';
-import { describe, expect, test, vi } from 'vitest';
-import { curlLine, exampleRequest, readContract } from '../../page/contract.ts';
+import { describe, expect, test } from 'vitest';
+import { curlLine, exampleRequest, readContract } from '../../page/index.ts';
 
 test('the example request sends the first example of a plant in the contract', async () => {
-  const request = exampleRequest(await readContract());
+  const request = exampleRequest(await readContract('schemas/openapi.yaml'));
   const { method, requestBody } = operations.find((each) => each.requestBody) ?? {};
   expect(request).toMatchObject({ method, body: expect.any(String) });
   expect(JSON.parse(request?.body ?? '')).toEqual(examplesOf(requestBody ?? {})[0]);
@@ -54,33 +54,26 @@ test.each<[what: string, item: object]>([
   expect(exampleRequest(contractWith(item))).toBeUndefined();
 });
 
-describe('the curl command that npm start prints', () => {
-  /**
-   * Runs `line` in a shell in which `curl` and `npm` only print their arguments. @returns the arguments that `curl` got
-   */
+describe('the curl command for a request', () => {
+  /** Runs `line` in a shell in which `curl` only prints its arguments. @returns these */
   const words = (line: string): string[] => {
-    const print = `curl() { printf '%s\\n' "$@"; }; npm() { printf 'DATA_DIR=%s %s' "$DATA_DIR" "$*"; }\n`;
     const env = { PATH: process.env['PATH'] };
-    return execFileSync('sh', ['-c', print + line], { env, encoding: 'utf8' })
+    return execFileSync('sh', ['-c', `curl() { printf '%s\\n' "$@"; }\n${line}`], { env, encoding: 'utf8' })
       .trimEnd()
       .split('\n');
   };
+  const authorization = 'authorization: Bearer a token';
 
-  const post = { method: 'POST', path: '/plants', body: '{"id":1,"name":"Tom\'s"}' };
-
-  test.each([undefined, "/srv/Tom's plants"])('sets DATA_DIR for npm if the local service has it: %s', (folder) => {
-    vi.stubEnv('DATA_DIR', folder);
-    vi.spyOn(process, 'cwd').mockReturnValue("/home/it's me");
-    const [, , , authorization, ...others] = words(curlLine('http://127.0.0.1:3000', post));
-    expect(authorization).toBe(`authorization: Bearer DATA_DIR=${folder ?? ''} --prefix /home/it's me run -s token`);
-    expect(others).toEqual(['-H', 'content-type: application/json', '-d', post.body]);
+  test('has the token that a command prints, and each apostrophe of the body', () => {
+    const post = { method: 'POST', path: '/plants', body: '{"id":1,"name":"Tom\'s"}' };
+    const [, , , ...others] = words(curlLine('http://127.0.0.1:3000', post, "echo 'a token'"));
+    expect(others).toEqual([authorization, '-H', 'content-type: application/json', '-d', post.body]);
   });
 
   test('has each option on a separate line, and quotes the query of a request without a body', () => {
-    const line = curlLine('http://127.0.0.1:3000', { method: 'DELETE', path: "/plants?tag=a&tag=it's" });
+    const request = { method: 'DELETE', path: "/plants?tag=a&tag=it's" };
+    const line = curlLine('http://127.0.0.1:3000', request, "echo 'a token'");
     expect(line.split(' \\\n')).toHaveLength(2);
-    const authorization = expect.stringMatching(/^authorization: Bearer /);
-    const address = "http://127.0.0.1:3000/plants?tag=a&tag=it's";
-    expect(words(line)).toEqual(['-sSi', '-X', 'DELETE', address, '-H', authorization]);
+    expect(words(line)).toEqual(['-sSi', '-X', 'DELETE', `http://127.0.0.1:3000${request.path}`, '-H', authorization]);
   });
 });

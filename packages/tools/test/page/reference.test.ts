@@ -4,16 +4,17 @@ import { contract } from '@lambda-service/testing/data';
 import { startServer } from '@lambda-service/testing/servers';
 import { defaultAccount, gateway, httpApi } from 'http-api-emulator/testing';
 import { expect, test } from 'vitest';
-import { readContract, toJson } from '../../page/contract.ts';
-import { referencePage } from '../../page/reference.ts';
+import { readContract, referencePage, toJson } from '../../page/index.ts';
 import { render } from '../../page/render.ts';
+
+const readOurs = () => readContract('schemas/openapi.yaml');
 
 type Answer = { status: number | undefined; headers: IncomingHttpHeaders; body: string };
 
 /**
  * Serves the page in front of a gateway without routes. By default, the page's tokens are token-1, token-2 and so on.
  */
-const start = async (own: Partial<Parameters<typeof referencePage>[0]> = {}) => {
+const start = async (changes: Partial<Parameters<typeof referencePage>[0]> = {}) => {
   let tokens = 0;
   const newToken = async () => `token-${++tokens}`;
   const api = gateway({
@@ -21,7 +22,14 @@ const start = async (own: Partial<Parameters<typeof referencePage>[0]> = {}) => 
       Promise.reject(new Error('nobody')),
     ),
     onRequest: () => {},
-    intercept: referencePage({ newToken, requests: () => [], routeKeys: () => ['POST /plants'], ...own }),
+    intercept: referencePage({
+      readContract: readOurs,
+      newToken,
+      tokenCommand: `print "a token"`,
+      requests: () => [],
+      routeKeys: () => ['POST /plants'],
+      ...changes,
+    }),
   });
   const port = await startServer(api);
   const ask = (path: string, method = 'GET', headers: Record<string, string> = {}): Promise<Answer> =>
@@ -48,7 +56,8 @@ test('GET /docs returns a page that contains the title of the contract and a new
   const { ask } = await start();
   const first = await ask('/docs');
   expect(first).toMatchObject({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } });
-  for (const text of ['on your machine only', contract.info.title, 'token-1']) expect(first.body).toContain(text);
+  for (const text of ['on your machine only', contract.info.title, 'token-1', 'print &#34;a token&#34;'])
+    expect(first.body).toContain(text);
   expect((await ask('/docs?again')).body).toContain('token-2');
   const { 'content-length': length } = first.headers;
   expect(await ask('/docs', 'HEAD')).toMatchObject({ status: 200, body: '', headers: { 'content-length': length } });
@@ -63,6 +72,7 @@ const pageOf = (operation: object, components = {}): string =>
       paths: { '/things/{id}': { put: { operationId: 'putThing', responses: {}, ...operation } } },
       components: { schemas: {}, ...components },
     },
+    '',
     '',
   );
 
@@ -140,7 +150,7 @@ test("GET /openapi.json returns the contract with the request's host as the serv
   const { port, ask } = await start();
   const { body } = await ask('/openapi.json', 'GET', { host: `localhost:${port}` });
   expect(JSON.parse(body)).toEqual({ ...contract, servers: [{ url: `http://localhost:${port}` }] });
-  expect(body).toContain(toJson((await readContract()).paths));
+  expect(body).toContain(toJson((await readOurs()).paths));
 });
 
 test('only a web page of the same origin can read the page and its token', async () => {

@@ -101,7 +101,15 @@ const rules: Rule[] = [
   packageRule('contract'),
   packageRule('client'),
   packageRule('testing', /^aws-lambda$/, /^a computed path$/),
-  packageRule('tools', generated),
+  {
+    ...packageRule('tools', generated),
+    of: /^packages\/tools\/(?!test\/|page\/)/,
+  },
+  {
+    of: /^packages\/tools\/page\//,
+    rule: 'the page knows a contract and what it is handed, and nothing else of the tools',
+    may: [/^packages\/tools\/page\//, /^openapi-contract\/document$/, /^(http-api-emulator|marked|yaml)$/, node],
+  },
   // The emulator loads the functions' handlers with `import()` of a computed path.
   packageRule('emulator', /^aws-lambda$/, /^a computed path$/),
   // The emulator is published without the other packages, so its tests stand on none of them.

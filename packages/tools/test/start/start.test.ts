@@ -23,8 +23,9 @@ import { decodeJwt } from 'jose';
 import { afterAll, describe, expect, inject, test, vi } from 'vitest';
 import { operations } from '../../../../functions/generated/contract.ts';
 import { describeLocal } from '../../cli/traced-request.ts';
-import { exampleRequest, readContract } from '../../page/contract.ts';
+import { exampleRequest, readContract } from '../../page/index.ts';
 import { fetchToken, readSession, writeSession } from '../../start/session.ts';
+import { contractFile } from '../../start/settings.ts';
 
 const home = await fileFolder();
 await chmod(home, 0o755);
@@ -49,7 +50,7 @@ test('the command that npm start prints stores a plant, and the output then has 
   const [printed = ''] = /^curl (?:.*\\\n)*.*$/m.exec(service.output()) ?? [];
   const { stdout, stderr } = await run('sh', ['-c', printed], { PATH: await pathWithCurl() }).ended;
   const [, status, response = ''] = /^(\d+) (.*)\n$/.exec(stdout + stderr) ?? [];
-  const { body = '' } = exampleRequest(await readContract()) ?? {};
+  const { body = '' } = exampleRequest(await readContract(contractFile)) ?? {};
   const id = String((parseJson(body) as Content)[tableKey.name]);
   expect([status, parseJson(response)]).toMatchObject(['200', responseTo(id)]);
   const line = new RegExp(`^\\d\\d:\\d\\d:\\d\\d ${createRoute} 200 \\d+ ms \\S+$`, 'm');

@@ -1,0 +1,11 @@
+export {
+  curlLine,
+  type ExampleRequest,
+  exampleRequest,
+  examplesOf,
+  operationsOf,
+  quote,
+  readContract,
+  toJson,
+} from './contract.ts';
+export { referencePage } from './reference.ts';
