@@ -371,7 +371,7 @@ const byFile: Record<string, Record<string, string>> = {
     '[[-start(onStart)-]{+(onStart(), start(() => {}))+},': 'A request that waits for an instance fails.',
     '[-debug ? start(() => {}) : -]': 'The gateway gives up a request while a debugger pauses its function.',
   },
-  'packages/tools/page/contract.ts': {
+  'packages/contract/page/contract.ts': {
     'text[-.replaceAll("\'", "\'\\\\\'\'")-]': 'The printed command fails in a folder whose name has an apostrophe.',
   },
   'packages/emulator/command/request-log.ts': {
@@ -435,7 +435,7 @@ const byFile: Record<string, Record<string, string>> = {
     '[-for (const file of files) this.#files.add(file);-]':
       'After an error in the contract is fixed, only the file of the fix is reloaded.',
   },
-  'packages/tools/page/render.ts': {
+  'packages/contract/page/render.ts': {
     '/[&[-<>"-]{+<>+}]/g': 'Text in the contract can add an attribute.',
     'html: ({ text }) => [-htmlOf(text)-]{+text+}': 'Text in the contract can add an element.',
   },

@@ -1,7 +1,7 @@
 /** One run of the proof: checks, a question, the steps, the report, and the clean-up. */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { exampleRequest, readContract } from '@lambda-service/tools/page';
+import { exampleRequest, readContract } from 'openapi-contract/page';
 import { scopes } from '../../functions/generated/contract.ts';
 import { type Result, redact, type State, writeReport } from './report.ts';
 import { commands, type Step, steps } from './steps.ts';

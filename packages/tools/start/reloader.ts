@@ -39,7 +39,7 @@ const loaded = [
   'package.json',
   'packages/tools/start',
   'packages/tools/app.ts',
-  'packages/tools/page',
+  'packages/contract/page',
   'packages/emulator',
   'packages/contract/document.ts',
   'packages/cdk/bundling.ts',
@@ -54,7 +54,7 @@ const ignored = [
   'schemas/released',
   ...packages.map((folder) => `${folder}/test`),
   'packages/emulator/test',
-  'packages/tools/page/page.js',
+  'packages/contract/page/page.js',
 ];
 
 /**

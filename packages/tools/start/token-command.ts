@@ -1,4 +1,4 @@
-import { quote } from '../page/index.ts';
+import { quote } from 'openapi-contract/page';
 import { dataFolder } from './settings.ts';
 
 /** Returns a shell command that prints an access token. It works on this machine, in any folder. */

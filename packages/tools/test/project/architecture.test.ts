@@ -98,18 +98,18 @@ const rules: Rule[] = [
     rule: "a stub replaces a module in the functions' bundles, so it imports neither the stack nor the CDK",
     may: [/^@aws-sdk\/credential-provider-env$/],
   },
-  packageRule('contract'),
+  {
+    ...packageRule('contract'),
+    of: /^packages\/contract\/(?!test\/|page\/)/,
+  },
+  {
+    of: /^packages\/contract\/page\//,
+    rule: 'the page knows a contract and what it is handed, not the compiler',
+    may: [/^packages\/contract\/(page\/|document\.ts$)/, /^(marked|yaml)$/, node],
+  },
   packageRule('client'),
   packageRule('testing', /^aws-lambda$/, /^a computed path$/),
-  {
-    ...packageRule('tools', generated),
-    of: /^packages\/tools\/(?!test\/|page\/)/,
-  },
-  {
-    of: /^packages\/tools\/page\//,
-    rule: 'the page knows a contract and what it is handed, and nothing else of the tools',
-    may: [/^packages\/tools\/page\//, /^openapi-contract\/document$/, /^(http-api-emulator|marked|yaml)$/, node],
-  },
+  packageRule('tools', generated),
   // The emulator loads the functions' handlers with `import()` of a computed path.
   packageRule('emulator', /^aws-lambda$/, /^a computed path$/),
   // The emulator is published without the other packages, so its tests stand on none of them.

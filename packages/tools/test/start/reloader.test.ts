@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { watchSources } from '../../start/reloader.ts';
 
 describe('the watcher', () => {
-  const renderer = 'packages/tools/page/render.ts';
+  const renderer = 'packages/contract/page/render.ts';
   const generator = 'packages/contract/types.ts';
   let write: (file: string) => Promise<void>;
   let replace: (file: string) => Promise<void>;
@@ -69,7 +69,7 @@ describe('the watcher', () => {
     for (const file of ['generated/contract.ts', '.a.ts.swp', 'a.ts~', '4913', '.#a.ts', 'http/a.ts___jb_tmp___']) {
       await write(`functions/${file}`);
     }
-    for (const file of ['schemas/released/1.0.0.yaml', 'packages/tools/page/page.js']) await write(file);
+    for (const file of ['schemas/released/1.0.0.yaml', 'packages/contract/page/page.js']) await write(file);
     await until(async () => {
       await write('packages/cdk/settings.ts');
       return changed.includes('packages/cdk/settings.ts');

@@ -20,10 +20,10 @@ import {
 import { startServer } from '@lambda-service/testing/servers';
 import { isUnavailable, retryWhile, until, untilAvailable } from '@lambda-service/testing/waiting';
 import { decodeJwt } from 'jose';
+import { exampleRequest, readContract } from 'openapi-contract/page';
 import { afterAll, describe, expect, inject, test, vi } from 'vitest';
 import { operations } from '../../../../functions/generated/contract.ts';
 import { describeLocal } from '../../cli/traced-request.ts';
-import { exampleRequest, readContract } from '../../page/index.ts';
 import { fetchToken, readSession, writeSession } from '../../start/session.ts';
 import { contractFile } from '../../start/settings.ts';
 

@@ -1,7 +1,7 @@
 /** Renders the contract as the page at /docs. Its script, page.js, sends the requests. */
 import { STATUS_CODES } from 'node:http';
 import { Marked } from 'marked';
-import type { Contract } from 'openapi-contract/document';
+import type { Contract } from '../document.ts';
 import { type Body, type Described, examplesOf, operationsOf, type Schema, toJson } from './contract.ts';
 
 class Html {

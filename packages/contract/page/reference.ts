@@ -1,8 +1,7 @@
 /** Serves the interactive documentation of an API at /docs of the local service. A deployment does not serve it. */
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AccessLogLine } from 'http-api-emulator';
-import type { Contract } from 'openapi-contract/document';
+import type { Contract } from '../document.ts';
 import { toJson } from './contract.ts';
 
 /** The content of a response. If `location` is set, the response redirects there. */
@@ -17,7 +16,7 @@ type Own = {
   /** A shell command that prints a token: the page's curl commands contain it. */
   tokenCommand: string;
   /** The latest requests. The command `request` reads them at /docs/requests.json. */
-  requests: () => readonly AccessLogLine[];
+  requests: () => readonly object[];
   routeKeys: () => readonly string[];
 };
 

@@ -1,6 +1,6 @@
 /** Reads a contract for the page, and makes an example request of it. */
 import { readFile } from 'node:fs/promises';
-import { type Contract, inlined } from 'openapi-contract/document';
+import { type Contract, inlined } from '../document.ts';
 
 /** A JSON Schema. Other keywords than these only describe or limit its values. */
 export type Schema = {
