@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { startGroup } from './process-group.ts';
-import { messageOf, printable } from './start/terminal.ts';
+import { messageOf, printable } from './terminal.ts';
 
 /** The parts of a CloudFormation resource that the commands read. */
 export type Resource = {

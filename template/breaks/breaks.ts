@@ -415,7 +415,7 @@ const byFile: Record<string, Record<string, string>> = {
   'packages/tools/cli/connection.ts': {
     'token === undefined[- || (refused && !isFetching)-]': 'The import sends a refused token again and again.',
   },
-  'packages/tools/cli/import-plants.ts': {
+  'packages/tools/cli/import-file.ts': {
     '? [-4-]{+16+} : 16': 'An import makes the local service start twice as many instances as it needs.',
     'this.#added += added.{+toString().+}length':
       'If a failed line has an umlaut, the lines that were stored stay in the file of failed lines.',

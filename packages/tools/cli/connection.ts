@@ -3,7 +3,7 @@ import { createClient, type Outcome, type Token } from '@lambda-service/client';
 import { type Operations, operations } from '../../../functions/generated/contract.ts';
 import { fetchToken, readSession } from '../start/session.ts';
 import { dataFolder } from '../start/settings.ts';
-import { printable } from '../start/terminal.ts';
+import { printable } from '../terminal.ts';
 
 export type Target = { url?: string | undefined; stack?: string | undefined; token?: string | undefined };
 

@@ -1,7 +1,7 @@
 /** The command of an operation, and its options: one for each parameter, and one for each field of the body. */
 import { type Operation, parseJson } from '@lambda-service/client';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { matching } from '../start/terminal.ts';
+import { matching } from '../terminal.ts';
 
 /**
  * Names the command of the operation in `file`, such as create-plant, by the first word, or by all words if another

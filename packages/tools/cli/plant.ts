@@ -4,9 +4,9 @@
  */
 import { type Outcome, toJson } from '@lambda-service/client';
 import { type OperationId, operations } from '../../../functions/generated/contract.ts';
-import { type Command, matching, printable, runCommand } from '../start/terminal.ts';
+import { type Command, matching, printable, runCommand } from '../terminal.ts';
 import { connect, explain } from './connection.ts';
-import { importPlants } from './import-plants.ts';
+import { importPlants } from './import-file.ts';
 import { NpmCommand } from './npm-command.ts';
 import { addOptions, commandName } from './operation-options.ts';
 

@@ -1,5 +1,5 @@
 import { SingleBar } from 'cli-progress';
-import { type CommandProcess, printable } from '../start/terminal.ts';
+import { type CommandProcess, printable } from '../terminal.ts';
 
 /** How often the counts are printed if there is no terminal, in milliseconds. */
 const interval = 10_000;

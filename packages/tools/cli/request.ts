@@ -2,7 +2,7 @@
  * `npm run -s request -- <id>` prints what the running local service did with one request. With `--stack PlantStore`,
  * the command prints what the logs of that deployed stack say about the request.
  */
-import { type Command, matching, runCommand } from '../start/terminal.ts';
+import { type Command, matching, runCommand } from '../terminal.ts';
 import { NpmCommand } from './npm-command.ts';
 import { describeDeployed, describeLocal } from './traced-request.ts';
 

@@ -3,7 +3,7 @@
  * <TableName>. Items that <TableName> already has stay unchanged.
  */
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
-import { type Command, matching, runCommand } from '../start/terminal.ts';
+import { type Command, matching, runCommand } from '../terminal.ts';
 import { explain } from './aws.ts';
 import { NpmCommand } from './npm-command.ts';
 import { Progress } from './progress.ts';

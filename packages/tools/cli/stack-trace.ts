@@ -4,7 +4,7 @@
 import { text } from 'node:stream/consumers';
 import { takeStacks } from 'http-api-emulator/request-log';
 import { hasPlaces, inSources, prebuildBundles } from '../start/bundles.ts';
-import { type Command, matching, printable, runCommand } from '../start/terminal.ts';
+import { type Command, matching, printable, runCommand } from '../terminal.ts';
 import { NpmCommand } from './npm-command.ts';
 
 const hash = matching(/^[0-9a-f]{64}$/, 'It must be a SHA-256 hash: 64 hexadecimal digits.', String);

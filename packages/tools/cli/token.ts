@@ -4,7 +4,7 @@
  */
 import { fetchToken, readSession } from '../start/session.ts';
 import { dataFolder } from '../start/settings.ts';
-import { type Command, printable, runCommand } from '../start/terminal.ts';
+import { type Command, printable, runCommand } from '../terminal.ts';
 import { fetchDeployedToken, readDeployedIssuer } from './deployed-issuer.ts';
 import { NpmCommand } from './npm-command.ts';
 

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
 import { breaksOf, readContract, readReleases } from 'openapi-contract';
 import { NpmCommand } from '../cli/npm-command.ts';
-import { type Command, type CommandProcess, matching, printable, runCommand } from '../start/terminal.ts';
+import { type Command, type CommandProcess, matching, printable, runCommand } from '../terminal.ts';
 import { findPermissions, findRoutes } from './diff/access.ts';
 import { findLosses } from './diff/loss.ts';
 import {

@@ -10,7 +10,7 @@ import { runApp } from '../app.ts';
 import { explain, listResources, orExplain } from '../cli/aws.ts';
 import { NpmCommand } from '../cli/npm-command.ts';
 import { sha256Of } from '../start/bundles.ts';
-import { type Command, printable, runCommand, withoutHash } from '../start/terminal.ts';
+import { type Command, printable, runCommand, withoutHash } from '../terminal.ts';
 
 /** A function of a stack. `id` is its logical id, such as Authorizer12AB34CD; `live` is its alias's name, if any. */
 type DeployedFunction = { id: string; name: string; live: string | undefined };

@@ -28,7 +28,7 @@ export const start = async (options: Options): Promise<void> => {
 
 const startService = async (serving: Serving, { debug: inspectorPort, watch, verbose }: Options): Promise<void> => {
   const debug = inspectorPort !== undefined;
-  const inspector = debug ? await import('./inspector.ts') : undefined;
+  const inspector = debug ? await import('http-api-emulator/inspector') : undefined;
   if (debug) {
     say(
       `Debug in Chrome: devtools://devtools/bundled/js_app.html?v8only=true&ws=${inspector?.openInspector(inspectorPort)}`,

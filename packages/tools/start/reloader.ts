@@ -8,8 +8,8 @@ import { type BuildContext, context as prepareBuild } from 'esbuild';
 import type { Emulator } from 'http-api-emulator';
 import { ReloadQueue, type Serving, say } from 'http-api-emulator/command';
 import { runCommand, type Stacks } from '../app.ts';
+import { withoutHash } from '../terminal.ts';
 import { type Bundle, bundleOf, bundleOptions, keepBundle, sha256Of, writeBundle, writeBundles } from './bundles.ts';
-import { withoutHash } from './terminal.ts';
 
 /** The running service. */
 export type Service = {

@@ -8,8 +8,8 @@ import { testFolder } from '@lambda-service/testing/programs';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Failed } from '../../cli/connection.ts';
+import { concurrencyFor, FailedLines } from '../../cli/import-file.ts';
 import { type Create, ImportEnded, type ImportedLine, importLines, retryWhileSilent } from '../../cli/import-lines.ts';
-import { concurrencyFor, FailedLines } from '../../cli/import-plants.ts';
 import { Progress } from '../../cli/progress.ts';
 
 const requestId = 'QcNvjVNaC1t4m14=';

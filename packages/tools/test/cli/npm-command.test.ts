@@ -11,7 +11,7 @@ import { stackTrace } from '../../cli/stack-trace.ts';
 import { token } from '../../cli/token.ts';
 import { diff } from '../../release/diff.ts';
 import { verify } from '../../release/verify.ts';
-import type { Command } from '../../start/terminal.ts';
+import type { Command } from '../../terminal.ts';
 import { type Before, runHere } from './kit/run-here.ts';
 import { shop } from './kit/shop.ts';
 

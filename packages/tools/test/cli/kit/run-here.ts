@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { vi } from 'vitest';
-import { type Command, runCommand } from '../../../start/terminal.ts';
+import { type Command, runCommand } from '../../../terminal.ts';
 
 /** Changes the process of a command before the command runs. */
 export type Before = (child: { stderr: PassThrough }) => void;

@@ -1,6 +1,6 @@
 /** A command with options that npm does not know, except --tag. It prints the options that it got. */
 import { NpmCommand } from '../../../cli/npm-command.ts';
-import { type Command, runCommand } from '../../../start/terminal.ts';
+import { type Command, runCommand } from '../../../terminal.ts';
 
 export const shop: Command = async (process, console) => {
   const program = new NpmCommand('npm run -s shop --', console).option('--place <name>');

@@ -5,7 +5,7 @@ import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type CommandProcess, messageOf, printable, Stopped } from '../start/terminal.ts';
+import { type CommandProcess, messageOf, printable, Stopped } from '../terminal.ts';
 import { connect, explain, type Target } from './connection.ts';
 import { type Create, type Failure, ImportEnded, importLines, newline, retryWhileSilent } from './import-lines.ts';
 import { Progress } from './progress.ts';
