@@ -11,9 +11,9 @@ import { globSync } from 'node:fs';
 const unaffected = [
   'packages/{client,contract,emulator}/**',
   'packages/runtime/test/{auth,http}/**',
-  'packages/tools/test/cli/{npm-command,stack-trace}.test.ts',
+  'packages/tools/test/cli/stack-trace.test.ts',
   'packages/tools/test/release/{diff,diff/access,diff/verdict,project-copy}.test.ts',
-  'packages/tools/test/{app,start/issuer,start/log-format,start/reloader}.test.ts',
+  'packages/tools/test/{app,start/issuer,start/log-format,start/reloader,start/token-command}.test.ts',
   'packages/tools/test/start/watch.e2e.ts',
   '**/*.fuzz.ts',
 ];

@@ -62,7 +62,7 @@ try {
   const lines: Line[] = [];
   /** Adds a line to the recording, with this machine's folders replaced by descriptive names. */
   const show = (text: string): void => {
-    const shown = text.replaceAll(folder, '.plant-store').replaceAll(root, '~/plant-store');
+    const shown = text.replaceAll(folder, '.local-service').replaceAll(root, '~/plant-store');
     lines.push({ at: (performance.now() - started) / 1_000, text: shown });
   };
 

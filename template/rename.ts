@@ -83,8 +83,8 @@ Lines that still speak of plants, by file:
 ${findOldWords()}
 
 What remains to be done:
-1. Remove local data of the old name (rm -rf .plant-store), run npm ci && npm test, and commit to main: npm run diff
-   fails for a pull request that renames, because the stack gets another name.
+1. Remove local data of the old name (rm -rf .local-service), run npm ci && npm test, and commit to main: the workflow
+   diff fails for a pull request that renames, because the stack gets another name.
 2. Give the contract your data: docs/change-the-data.md says how, and which texts to change.
 3. Make README.md, LICENSE and .github/ yours. The pictures in docs/images/ and the figures in docs/benchmarks.md are of plants.
 4. Search again: ${search}

@@ -1,6 +1,6 @@
 /**
- * Tests that each file, npm script and heading that a document names exists (and each file that a comment or a
- * configuration names), that no document gets too long, and that README shows the code as it is and leads to every page.
+ * Tests that each file, heading, npm script and command that a document names exists (all but headings also for comments
+ * and configurations), that no document gets too long, and that README shows the code as it is and leads to every page.
  * AGENTS.md must list every npm script. The costs in docs/cost.md must add up.
  */
 import { execFileSync } from 'node:child_process';
@@ -23,12 +23,12 @@ const ignored = read('.gitignore').trim().split('\n');
 const made = [...ignored, 'schemas/released'];
 const folders = [...new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))];
 
-// Tests check that these files mention only files (and documents only npm scripts) that exist. Left out are data, the
-// changelog (it names removed ones), and this file (its patterns look like file names).
+// Tests check that these files mention only files and commands that exist. Left out are data, the changelog (it names
+// removed ones), and this file (its patterns look like file names).
 const texts = files.filter(
   (file) =>
     path.join(root, file) !== import.meta.filename &&
-    /\.(md|ts|cjs|mjs|js|json|ya?ml|html|css)$|^\.ci\/run$/.test(file) &&
+    /\.(md|ts|cjs|mjs|js|json|ya?ml|html|css|sh)$|^\.ci\/run$/.test(file) &&
     !/^CHANGELOG\.md$|package-lock\.json$|\/results\.json$/.test(file),
 );
 const documents = files.filter((file) => file.endsWith('.md'));
@@ -125,12 +125,31 @@ test('README shows the code as it is in the files that its code blocks name', ()
   expect(blocks).not.toEqual([]);
 });
 
-/** Returns the npm scripts that a document names. npm runs three of them without the word `run`, as in `npm test`. */
-const scriptsIn = (markdown: string): string[] =>
-  [...markdown.matchAll(/npm (?:run (?:-s )?([a-z][\w:-]*)|(start|test|version)\b)/g)].map(([, a, b]) => a ?? b ?? '');
+/** The commands of `npx @lambda-service/tools`. */
+const help = execFileSync(process.execPath, ['packages/tools/bin.js', '--help'], { cwd: root, encoding: 'utf8' });
+const commands = [...help.matchAll(/^ {2}([a-z][\w-]*) {2,}/gm)].map(([, name = '']) => name);
 
-test.each(documents.filter((file) => texts.includes(file)))('%s names only npm scripts that exist', (document) => {
-  expect(scriptsIn(read(document)).filter((script) => !(script in packageJson.scripts))).toEqual([]);
+/** Returns the npm scripts that a text names. npm runs three of them without the word `run`, as in `npm test`. */
+const scriptsIn = (text: string): string[] =>
+  [...text.matchAll(/npm (?:run (?:-s )?([a-z][\w:-]*)|(start|test|version)\b)/g)].map(([, a, b]) => a ?? b ?? '');
+
+const commandsIn = (text: string): string[] =>
+  [...text.matchAll(/(?:@lambda-service\/tools|(?<![@/\w-])lambda-service) ([a-z][\w-]*)/g)].map(
+    ([, name = '']) => name,
+  );
+
+test('documents, comments and configurations name only npm scripts and commands that exist', () => {
+  const stale = texts
+    .filter((file) => !/(?:^|\/)test\//.test(file))
+    .map((file) => {
+      const text = read(file);
+      const names = [
+        ...scriptsIn(text).filter((script) => !(script in packageJson.scripts)),
+        ...commandsIn(text).filter((command) => !commands.includes(command)),
+      ];
+      return [file, names] as const;
+    });
+  expect(Object.fromEntries(stale.filter(([, names]) => names.length > 0))).toEqual({});
 });
 
 test('AGENTS.md names every npm script, in at most 60 lines', () => {
@@ -138,6 +157,13 @@ test('AGENTS.md names every npm script, in at most 60 lines', () => {
   const named = scriptsIn(text);
   expect(Object.keys(packageJson.scripts).filter((script) => !named.includes(script))).toEqual([]);
   expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(60);
+});
+
+test("the tools' README names every command, except those of the contract's operations", () => {
+  const text = read('packages/tools/README.md');
+  const ofOperations = [...help.matchAll(/^ {2}(\S+) +calls /gm)].map(([, name]) => name);
+  const own = commands.filter((command) => !ofOperations.includes(command));
+  expect(own.filter((command) => !text.includes(`\`${command}\``))).toEqual([]);
 });
 
 /** Returns the files, with their headings, to which a document links. Paths begin at the project's root. */

@@ -78,7 +78,7 @@ export class GitHubStack extends Stack {
     }
   }
 
-  /** Grants what deploy.yml's jobs need for `cdk deploy`, for `npm run verify` and, in dev, for the journey tests. */
+  /** Grants what deploy.yml's jobs need for `cdk deploy`, for the command `verify` and, in dev, for the journey tests. */
   #grant(role: Role, environment: Environment): void {
     const { DEFAULT_DEPLOY_ROLE_ARN, DEFAULT_FILE_ASSET_PUBLISHING_ROLE_ARN } = DefaultStackSynthesizer;
     const Qualifier = this.synthesizer.bootstrapQualifier ?? DefaultStackSynthesizer.DEFAULT_QUALIFIER;

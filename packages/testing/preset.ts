@@ -35,7 +35,7 @@ const alone = '*.lambda|*.alone';
 
 /**
  * The suffix of a file says which tests it contains: .test (unit), .fuzz (property), .fault, .trial or .e2e
- * (end-to-end).
+ * (end-to-end). In the mode `journey`, only those run that need nothing but HTTP, and so work with a deployment.
  * @param folders the folders of the tests, as patterns
  * @example export default serviceTests('test/service.ts', ['test']);
  */
@@ -46,16 +46,22 @@ export const serviceTests = (service: string, folders: string[]) => {
     `${folder}/**/@(${alone}).{test,fuzz,trial,e2e}.ts`,
     `${folder}/**/*.fault.ts`,
   ]);
-  return defineConfig({
-    test: {
-      ...testOptions(service),
-      globalSetup: path.join(import.meta.dirname, 'bundled-stack.ts'),
-      projects: [
-        // Without isolation, a worker loads each module only once, not again for each test file. Loading the CDK and
-        // the SDK takes most of the running time of a test file.
-        { test: { name: 'shared', include: shared, isolate: false } },
-        { test: { name: 'isolated', include: isolated } },
-      ],
-    },
-  });
+  // One worker, because to load the modules takes longer than to run the tests. They need no bundled stack.
+  const journey = { include: ['**/suite/http.e2e.ts', '**/*.journey.ts'], isolate: false, maxWorkers: 1 };
+  const options = testOptions(service);
+  return defineConfig(({ mode }) => ({
+    test:
+      mode === 'journey'
+        ? { ...options, ...journey }
+        : {
+            ...options,
+            globalSetup: path.join(import.meta.dirname, 'bundled-stack.ts'),
+            projects: [
+              // Without isolation, a worker loads each module only once, not again for each test file. Loading the CDK and
+              // the SDK takes most of the running time of a test file.
+              { test: { name: 'shared', include: shared, isolate: false } },
+              { test: { name: 'isolated', include: isolated } },
+            ],
+          },
+  }));
 };

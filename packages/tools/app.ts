@@ -61,7 +61,7 @@ export const runApp = async (
     ...environment,
   };
   const input = bundles?.then((files) => JSON.stringify(files));
-  const { stdout, stderr } = await runCommand(folder, ['sh', '-c', cdk.app], signal, variables, input);
+  const { stdout, stderr } = await runToEnd(folder, ['sh', '-c', cdk.app], signal, variables, input);
   if (!quiet && stdout !== '') console.log(printable(stdout.trimEnd()));
   if (!quiet && stderr !== '') console.error(printable(stderr.trimEnd()));
   if (!existsSync(manifest)) throw new Error('The synthesis ended early: does a file in infra/ call process.exit?');
@@ -72,7 +72,7 @@ export const runApp = async (
  * Runs a command to its end.
  * @throws Error with the command's error output if it fails
  */
-export const runCommand = async (...[folder, command, signal, ...others]: Parameters<typeof startGroup>) => {
+export const runToEnd = async (...[folder, command, signal, ...others]: Parameters<typeof startGroup>) => {
   const { ended, stdout, stderr, output } = startGroup(folder, command, signal, ...others);
   const code = await ended;
   signal.throwIfAborted();

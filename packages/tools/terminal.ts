@@ -1,7 +1,7 @@
 /** What the commands share: they check their arguments, make text safe to print, and say why they fail. */
 import { Console } from 'node:console';
 import type { Readable, Writable } from 'node:stream';
-import { CommanderError, InvalidArgumentError } from 'commander';
+import { type Command, CommanderError, InvalidArgumentError } from 'commander';
 import { messageOf } from 'http-api-emulator/request-log';
 
 export { messageOf, printable, withoutHash } from 'http-api-emulator/request-log';
@@ -20,14 +20,48 @@ export type CommandProcess = {
   exitCode?: NodeJS.Process['exitCode'];
 };
 
-/** Runs until the command ends. `console` ignores that the process's output is closed. @throws if the command fails */
-export type Command = (process: CommandProcess, console: Console) => Promise<unknown>;
+/** How people run the commands. Outside the project, npx would offer a stranger's package of a name without a scope. */
+export const ourCommand = 'npx @lambda-service/tools';
 
-/** Runs a command to its end. If it fails, prints why, and exits with code 1, or with 130 if the user has stopped it. */
-export const runCommand = async (command: Command, process: CommandProcess = globalThis.process): Promise<void> => {
+/**
+ * What a command uses. `console` ignores that the process's output is closed. If the user stops a command, it ends at
+ * once, unless it has called `stop`: it then cleans up when that signal aborts, and throws the signal's reason.
+ */
+export type Terminal = { process: CommandProcess; console: Console; stop: () => AbortSignal };
+
+/** Adds its options and its action to a command. */
+export type Define = (command: Command, terminal: Terminal) => unknown;
+
+const makeStop = (process: CommandProcess, console: Console): Terminal['stop'] => {
+  const stop = new AbortController();
+  let isAwaited = false;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      stop.abort(new Stopped('Stopped.'));
+      if (isAwaited) return;
+      console.error('Stopped.');
+      process.exit(130);
+    });
+  }
+  return () => {
+    isAwaited = true;
+    return stop.signal;
+  };
+};
+
+/**
+ * Runs a command to its end. If it fails, prints why, and exits with code 1, or with 130 if the user has stopped it.
+ * @param stops is false if the command itself stops on signals
+ */
+export const runCommand = async (
+  command: (terminal: Terminal) => Promise<unknown>,
+  process: CommandProcess = globalThis.process,
+  stops = true,
+): Promise<void> => {
   const console = new Console(process.stdout, process.stderr);
+  const stop = stops ? makeStop(process, console) : () => new AbortController().signal;
   try {
-    await command(process, console);
+    await command({ process, console, stop });
   } catch (error) {
     // Commander has printed its error, or the help.
     if (error instanceof CommanderError) return process.exit(error.exitCode);

@@ -35,6 +35,7 @@ const byFile: Record<string, Record<string, string>> = {
   },
   '.vscode/launch.json': { '[-, "--watch"-]': 'The debugger of VS Code runs old code after a change.' },
   'packages/tools/bin.js': {
+    "process.env['INIT_CWD'] = [-caller-]{+'/'+}": 'An import finds no file by a relative path.',
     "'[---inspect-publish-uid=stderr-]{+--trace-uncaught+}'":
       'With --debug, every user of the machine can attach a debugger, and run code as the developer.',
   },
@@ -371,6 +372,9 @@ const byFile: Record<string, Record<string, string>> = {
     '[[-start(onStart)-]{+(onStart(), start(() => {}))+},': 'A request that waits for an instance fails.',
     '[-debug ? start(() => {}) : -]': 'The gateway gives up a request while a debugger pauses its function.',
   },
+  'packages/tools/start/token-command.ts': {
+    '[- > /dev/null-]': 'If cd prints something, the printed command sends it as part of the token.',
+  },
   'packages/contract/page/contract.ts': {
     'text[-.replaceAll("\'", "\'\\\\\'\'")-]': 'The printed command fails in a folder whose name has an apostrophe.',
   },
@@ -402,10 +406,9 @@ const byFile: Record<string, Record<string, string>> = {
   'packages/emulator/command/serving.ts': {
     "'SIGTERM'[-, 'SIGHUP'-]] as const": 'If the terminal is closed, the service leaves files behind.',
   },
-  'packages/tools/cli/npm-command.ts': {
-    '[-filter(({ value }) => value !== undefined)-]{+slice(0, 0)+}': 'npm run token --stack=x prints a local token.',
-    "[-/^(?!false$).+$/.test(value ?? 'none')-]{+true+}": 'npm run token --stack= asks AWS for a stack without a name.',
-    "text === [-own.get(variable)-]{+''+} ?": 'A setting in ~/.npmrc, such as scope, stops npm run token.',
+  'packages/tools/node.js': {
+    'if (version === `v${pinned}`) return realpathSync(binary);{+\n  return process.execPath;+}':
+      'If the package of Node.js is forged, the service starts on another Node.js.',
   },
   'packages/tools/cli/operation-options.ts': {
     "integer.', [-BigInt-]{+(text) => BigInt(Number(text))+})": 'A large id is rounded.',
@@ -413,9 +416,12 @@ const byFile: Record<string, Record<string, string>> = {
     '[-!Number.isFinite(Number(text))-]{+false+}': 'The command line sends 1e400 as null.',
   },
   'packages/tools/cli/connection.ts': {
+    "method === [-'POST'-]{+method+} && body": 'An import replaces items.',
     'token === undefined[- || (refused && !isFetching)-]': 'The import sends a refused token again and again.',
   },
   'packages/tools/cli/import-file.ts': {
+    'fitting = [-adding.length === 1 ? adding : -]adding':
+      'Of a line that lacks a field, an import says only that no operation fits.',
     '? [-4-]{+16+} : 16': 'An import makes the local service start twice as many instances as it needs.',
     'this.#added += added.{+toString().+}length':
       'If a failed line has an umlaut, the lines that were stored stay in the file of failed lines.',
@@ -564,7 +570,7 @@ const byFile: Record<string, Record<string, string>> = {
     'ConsistentRead: [-true-]{+false+}': 'A restore leaves out items that were written shortly before.',
   },
   'packages/tools/cli/traced-request.ts': {
-    'days * [-24 * -]60 * 60': 'npm run request -- --days 7 searches the logs of seven hours.',
+    'days * [-24 * -]60 * 60': 'The command request --days 7 searches the logs of seven hours.',
   },
   'packages/runtime/http/error-response.ts': {
     '[-      store: storeTime(request.context.storeCalls),\n-]':
@@ -639,7 +645,7 @@ const byFile: Record<string, Record<string, string>> = {
   'packages/contract/validators.ts': {
     '2n ** [-63n-]{+62n+} - 1n]': 'Half of all positive ids are refused.',
     '[-ajv.addFormat(name, format)-];': 'A field of the format date-time adds 8 KB to the bundle.',
-    '[-    preserveSymlinks: true,\n-]': 'npm run diff reports new code although nothing has changed.',
+    '[-    preserveSymlinks: true,\n-]': 'The command diff reports new code although nothing has changed.',
     'allErrors: [-true-]{+false+}': 'The response names only one of several invalid fields.',
   },
   'template/rename.ts': {

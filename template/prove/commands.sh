@@ -72,7 +72,7 @@ deploy() {
 # reach: what requests to the stack need.
 reach() {
   API_URL=$(output ApiUrl) TABLE=$(output TableName)
-  TOKEN=$(npm run -s token -- --stack "$STACK" 2> "$T/token") || { cat "$T/token" >&2; return 1; }
+  TOKEN=$(lambda-service token --stack "$STACK" 2> "$T/token") || { cat "$T/token" >&2; return 1; }
   table() { aws dynamodb describe-table --table-name "$TABLE" --query "Table.$1"; }
   KEY=$(table 'KeySchema[0].AttributeName')
   KEY_TYPE=$(table "AttributeDefinitions[?AttributeName=='$KEY']|[0].AttributeType")

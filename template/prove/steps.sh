@@ -60,25 +60,25 @@ aws cognito-idp add-user-pool-client-secret $client > /dev/null
 echo "$(secrets | grep -c .) secrets"
 aws cognito-idp delete-user-pool-client-secret $client --client-secret-id "$leaked"
 echo "$(secrets | grep -c .) secret"
-npm run -s token -- --stack "$STACK" > /dev/null; echo 'a token'
+lambda-service token --stack "$STACK" > /dev/null; echo 'a token'
 
-### dev | Commands | npm run journey | Tests +\d+ passed \(
+### dev | Commands | journey | Tests +\d+ passed \(
 (eval "$(aws configure export-credentials --format env)"
-  export API_URL ACCESS_TOKEN="$TOKEN" TABLE_NAME="$TABLE"; npm run -s journey > "$T/journey" 2>&1) || true
+  export API_URL ACCESS_TOKEN="$TOKEN" TABLE_NAME="$TABLE"; lambda-service journey > "$T/journey" 2>&1) || true
 grep -E '^ *Tests ' "$T/journey"
 grep -E '^ *FAIL ' "$T/journey" | sort -u | head -n 5
 echo "the account may run $(aws lambda get-account-settings --query AccountLimit.ConcurrentExecutions) instances"
 
-### dev | Commands | npm run request: how late it finds a request | 200 .*; Authorizer .*; after \d+ s$
+### dev | Commands | request: how late it finds a request | 200 .*; Authorizer .*; after \d+ s$
 id=$(SHOW=apigw-requestid request | sed 's/.*: //')
 found() {
-  npm run -s request -- --stack "$STACK" -- "$id" > "$T/found"
+  lambda-service request --stack "$STACK" -- "$id" > "$T/found"
   grep -q ' 200 ' "$T/found" && grep -q '^ *Authorizer ' "$T/found" && grep -q "^ *$CHANGED " "$T/found"
 }
 late=$(until_true 10 found); cut -c 1-60 "$T/found"; echo "$late"
 
-### dev | Commands | npm run verify of dev | ^(\S+ version \S+ matches(; |$))+$
-npm run -s verify -- --stack "$STACK" | grep ' version ' | cut -d : -f 1
+### dev | Commands | verify of dev | ^(\S+ version \S+ matches(; |$))+$
+lambda-service verify --stack "$STACK" | grep ' version ' | cut -d : -f 1
 
 ### dev | Alarms | 10 × 401, 403 and 404 in the metrics | ^4xx 30.*; Count 30
 # A metric has one number for five minutes: wait until it has no requests of the steps before.
@@ -213,8 +213,8 @@ aws cloudwatch get-metric-statistics --namespace AWS/ApiGateway --metric-name La
   --start-time "$(iso $(($(date +%s) - 2592000)))" --end-time "$(iso "$(date +%s)")" --extended-statistics 'PR(:1000)' \
   --dimensions "Name=ApiId,Value=$(physical_id ApiGatewayV2::Api Api)" --query 'Datapoints[].[ExtendedStatistics.*]'
 
-### prod | Commands | npm run verify of prod | ^(\S+ version \S+ matches(; |$))+$
-npm run -s verify -- --stack "$STACK" | grep ' version ' | cut -d : -f 1
+### prod | Commands | verify of prod | ^(\S+ version \S+ matches(; |$))+$
+lambda-service verify --stack "$STACK" | grep ' version ' | cut -d : -f 1
 
 ### prod | Commands | restore an erased item | ^1 restored, .* 0 failed.*; the item is back$
 id=$(new_id) restored="$STACK-Restored-$(date +%s)"; item "$id" > /dev/null
@@ -230,7 +230,7 @@ aws dynamodb restore-table-to-point-in-time --source-table-name "$TABLE" --targe
   --restore-date-time "$stored" > /dev/null
 usable() { aws dynamodb describe-table --table-name "$restored" --query Table.TableStatus | grep -qx ACTIVE; }
 until_true 90 usable > /dev/null
-npm run -s restore -- --from "$restored" --to "$TABLE" 2>&1 | tail -n 1
+lambda-service restore --from "$restored" --to "$TABLE" 2>&1 | tail -n 1
 found=$(aws dynamodb get-item --table-name "$TABLE" --key "$(key_of "$id")" --query 'type(Item)')
 [ "$found" != object ] || echo 'the item is back'
 

@@ -9,12 +9,9 @@ const found = /(?<!\bcheese )[pP]lant(?:s(?![a-z]))?|PLANT(?:S(?![A-Z]))?/g;
 const article = /\ba(?:[\s-]+|\s+(?:\*|\/\/)\s+)["'(`]?$/i;
 const fileName = /^(?:\.\w+)*\.(?:c?js|mjs|ts|json|ndjson|ya?ml|md)\b/;
 
-/** Whether a lower-case word is part of a path, a URL, a scope, a command, or a pattern that matches one of these. */
+/** Whether a lower-case word is part of a path, a URL, a scope, or a pattern that matches one of these. */
 const isInPath = (before: string, after: string): boolean =>
-  /[-/@=:|／]$|\b(?:run|run -s|Usage:) $/.test(before) ||
-  (/`$/.test(before) && /^ (?:add|create|import)\b/.test(after)) ||
-  /^(?:[-/@|%／]|\\[./\\-])/.test(after) ||
-  fileName.test(after);
+  /[-/@=:|／]$/.test(before) || /^(?:[-/@|%／]|\\[./\\-])/.test(after) || fileName.test(after);
 
 /**
  * Chooses how to write a noun, such as customerOrder or customer-order, by the case of `word`, the `kind` of text it is

@@ -18,7 +18,7 @@ const blocks = (heading: string, language: string, document = 'README.md'): stri
 };
 
 describe.skipIf(reasonToSkip())('a reader of the READMEs', () => {
-  test('can add plants with curl, with npm run plant, by importing a file, and from TypeScript', async () => {
+  test('can add plants with curl, from the command line, by importing a file, and from TypeScript', async () => {
     const folder = await testFolder();
     const { url, stop } = await startLocalService(folder);
     onTestFinished(async () => void (await stop()));

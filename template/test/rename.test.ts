@@ -36,8 +36,8 @@ test.each([
   ["get(`/plants/` + plant.id, 'plant');", "get(`/customer-orders/` + customerOrder.id, 'customer-order');"],
   ['const folder = /^functions\\/(http|plants)\\//;', 'const folder = /^functions\\/(http|customer-orders)\\//;'],
   [
-    '/** Plants at a time. @see plant.e2e.ts and createPlant(plant), Plant, `plant`, `npm run plant -- add`, `plant import` */',
-    '/** Customer orders at a time. @see customer-order.e2e.ts and createCustomerOrder(customerOrder), CustomerOrder, `customerOrder`, `npm run customer-order -- add`, `customer-order import` */',
+    '/** Plants at a time. @see plant.e2e.ts and createPlant(plant), Plant, `plant` */',
+    '/** Customer orders at a time. @see customer-order.e2e.ts and createCustomerOrder(customerOrder), CustomerOrder, `customerOrder` */',
   ],
 ])('in code, a noun of two words turns %s into %s', (before, after) => {
   expect(inCode(before)).toBe(after);

@@ -3,7 +3,7 @@ import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { copyProject, ownCache } from '@lambda-service/testing/copy-project';
 import { bodyOf, createOperation, operations } from '@lambda-service/testing/data';
-import { fileFolder, programs, run, startLocalService } from '@lambda-service/testing/programs';
+import { fileFolder, run, startLocalService, tools } from '@lambda-service/testing/programs';
 import { answer, startScriptedService } from '@lambda-service/testing/servers';
 import { externalIssuer } from '@lambda-service/testing/stack';
 import { beforeEach, expect, inject, test } from 'vitest';
@@ -66,7 +66,7 @@ test('npm start serves the contract as it is now, even after npm ci --ignore-scr
   await rm(path.join(project, generated), { recursive: true });
   const routes = operations.map((each) => `${each.method} ${each.path === route ? '/moved' : each.path}`);
   const data = path.join(home, 'data');
-  const service = await startLocalService(data, ownCache(copy), inProject(programs.start.join(' ')));
+  const service = await startLocalService(data, ownCache(copy), inProject([...tools, 'start'].join(' ')));
   expect(await service.stop()).toMatchObject({
     code: 0,
     stdout: expect.stringContaining(`Serving ${routes.join(', ')} at`),
@@ -75,11 +75,8 @@ test('npm start serves the contract as it is now, even after npm ci --ignore-scr
 
 test('the command of the service calls the contract as it is now', async () => {
   const { baseUrl, requests } = await startScriptedService(answer(404, {}));
-  const { scripts }: { scripts: Record<string, string> } = JSON.parse(await read('package.json'));
-  const script = Object.values(scripts).find((each) => each.includes('packages/tools/cli/regenerate.ts'));
   await write('items.ndjson', bodyOf());
-  // A relative path would be one in the folder in which npm was called.
-  await runInProject(`${script} import '${path.join(project, 'items.ndjson')}' --url ${baseUrl} --token a.b.c`);
+  await runInProject(`'${process.execPath}' packages/tools/bin.js import items.ndjson --url ${baseUrl} --token a.b.c`);
   expect(requests).toMatchObject([{ url: '/moved' }]);
 });
 

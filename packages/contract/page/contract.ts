@@ -44,6 +44,13 @@ export const readContract = async (file: string | URL): Promise<Contract> => {
   return parse(text, { intAsBigInt: true }) as Contract;
 };
 
+/** Joins a schema and the parts of its `allOf`. */
+export const joined = ({ allOf = [], ...own }: Schema): Schema => {
+  const parts = [...allOf.map(joined), own];
+  const properties = Object.assign({}, ...parts.map((part) => part.properties));
+  return { ...Object.assign({}, ...parts), properties, required: parts.flatMap(({ required = [] }) => required) };
+};
+
 export const toJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? JSON.rawJSON(`${part}`) : part), indent);
 

@@ -63,10 +63,12 @@ const typeScriptOf = (form, { body }) => {
   });
   const hasParameters = form.querySelector('[data-in]') !== null;
   const values = [...(hasParameters ? [`{ ${parameters.join(', ')} }`] : []), ...(body ? [literalOf(body)] : [])];
-  return `import { createPlantStoreClient } from 'plant-store-client';
+  const { client } = document.querySelector('main').dataset;
+  const create = `create-${client}`.replaceAll(/-(\w)/g, (_, letter) => letter.toUpperCase());
+  return `import { ${create} } from '${client}';
 
 const token = process.env.ACCESS_TOKEN ?? '';
-const { ${id} } = createPlantStoreClient({ baseUrl: '${location.origin}', token });
+const { ${id} } = ${create}({ baseUrl: '${location.origin}', token });
 console.log(await ${id}(${values.join(', ')}));`;
 };
 

@@ -15,6 +15,8 @@ type Own = {
   newToken: () => Promise<string>;
   /** A shell command that prints a token: the page's curl commands contain it. */
   tokenCommand: string;
+  /** The npm package of the API's client, such as order-store-client. */
+  client: string;
   /** The latest requests. The command `request` reads them at /docs/requests.json. */
   requests: () => readonly object[];
   routeKeys: () => readonly string[];
@@ -75,10 +77,10 @@ const file =
  * The page at /docs. Its token is in the HTML, not in a script file, because any website could load such a script and
  * read the token.
  */
-const page: Source = async (_, { readContract, newToken, tokenCommand }) => {
+const page: Source = async (_, { readContract, newToken, tokenCommand, client }) => {
   // Import the renderer here, so that `npm start` need not wait for its packages.
   const [{ render }, contract, token] = await Promise.all([import('./render.ts'), readContract(), newToken()]);
-  return { type: 'text/html', body: render(contract, token, tokenCommand) };
+  return { type: 'text/html', body: render(contract, { token, tokenCommand, client }) };
 };
 
 /** Every path that this module serves. The list is fixed, so that no request can make the service read another file. */

@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import { Marked } from 'marked';
 import type { Contract } from '../document.ts';
-import { type Body, type Described, examplesOf, operationsOf, type Schema, toJson } from './contract.ts';
+import { type Body, type Described, examplesOf, joined, operationsOf, type Schema, toJson } from './contract.ts';
 
 class Html {
   readonly text: string;
@@ -28,11 +28,10 @@ const markdown = (text = ''): Html => new Html(marked.parse(text, { async: false
 
 type Operation = ReturnType<typeof operationsOf>[number];
 
-/**
- * @param token is filled into the page
- * @param tokenCommand gets a new token in the page's curl commands
- */
-export const render = (contract: Contract, token: string, tokenCommand: string): string => {
+/** What the page shows besides the contract: a token, a command that prints a new one, and the npm package of a client. */
+type Shown = { token: string; tokenCommand: string; client: string };
+
+export const render = (contract: Contract, { token, tokenCommand, client }: Shown): string => {
   const operations = operationsOf(contract);
   const { title, version, description } = contract.info;
   const { text } = html`<!doctype html>
@@ -51,7 +50,7 @@ export const render = (contract: Contract, token: string, tokenCommand: string):
     <a href="/openapi.json">openapi.json</a>
   </header>
   ${operations.length > 1 && html`<nav aria-label="Operations"><ul>${operations.map(link)}</ul></nav>`}
-  <main>
+  <main data-client="${client}">
     <h1>${title} <small>${version}</small></h1>
     ${markdown(description)}
     <label class="token">Access token <small>filled in, and replaced after it has expired</small>
@@ -149,13 +148,6 @@ const response = ([status, { description = '', headers = {}, content }]: [string
 
 /** All bodies are JSON: the contract's compiler refuses others. */
 const jsonOf = (content: Body['content']): Described => content?.['application/json'] ?? {};
-
-/** Joins a schema and the parts of its `allOf`. */
-const joined = ({ allOf = [], ...own }: Schema): Schema => {
-  const parts = [...allOf.map(joined), own];
-  const properties = Object.assign({}, ...parts.map((part) => part.properties));
-  return { ...Object.assign({}, ...parts), properties, required: parts.flatMap(({ required = [] }) => required) };
-};
 
 /** Describes the values of a schema in a line: their type, and the keywords that limit them. */
 const typeOf = (schema: Schema): string => {

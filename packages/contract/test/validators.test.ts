@@ -67,7 +67,7 @@ test.each(cases)('the rule %j adds at most %i bytes to a bundle', async (rule, b
   expect((await sizeOf(rule)) - sizeOfText).toBeLessThanOrEqual(bytes);
 });
 
-test('a generated module is the same whatever folder the project is in, even if node_modules is a link, as npm run diff makes it', async () => {
+test('a generated module is the same whatever folder the project is in, even if node_modules is a link, as the command diff makes it', async () => {
   await using temporary = await mkdtempDisposable(path.join(os.tmpdir(), 'contract-'));
   const folder = temporary.path;
   await cp('packages/contract', path.join(folder, 'packages/contract'), { recursive: true });

@@ -1,4 +1,4 @@
-/** Node.js's inspector, to which debuggers attach, for `npm start -- --debug`: https://nodejs.org/api/inspector.html */
+/** Node.js's inspector, to which debuggers of the functions attach: https://nodejs.org/api/inspector.html */
 import inspector, { type NodeWorker, Session } from 'node:inspector/promises';
 
 /**
@@ -13,9 +13,7 @@ export const openInspector = (port: number): string => {
   const url = inspector.url();
   if (url !== undefined) return url.replace('ws://', '');
   // The inspector did not open. Node.js prints the reason, such as "address already in use", but throws nothing.
-  throw new Error(
-    `The debugger's port ${port} cannot be used. Choose another one: npm start -- --debug=9230 (--debug=0 means any free port).`,
-  );
+  throw new Error(`The debugger's port ${port} cannot be used. Choose another one; 0 means any free port.`);
 };
 
 /** Detaches the debuggers, and resumes the threads that they have paused, because a paused thread cannot be stopped. */

@@ -66,7 +66,7 @@ export class Serving {
 
   /**
    * Runs `start`. If it fails, prints why, and exits with code 1. Ctrl-C lets running requests end, and exits with 0; a
-   * second Ctrl-C exits at once.
+   * second Ctrl-C exits at once, with 130.
    */
   async run(start: () => Promise<void>): Promise<void> {
     // SIGHUP means that the terminal was closed.
@@ -102,7 +102,7 @@ export class Serving {
   #interrupt(): void {
     if (this.#endingSince === undefined) say('Stopping, once running requests have ended. Ctrl-C again stops at once.');
     // One Ctrl-C may be two signals: the first comes from the terminal, the second from npm, which forwards it.
-    else if (performance.now() - this.#endingSince > 500) process.exit(1);
+    else if (performance.now() - this.#endingSince > 500) process.exit(130);
     void this.#end(0);
   }
 

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import os from 'node:os';
@@ -13,21 +12,10 @@ import { createOperation } from '../under-test.ts';
 
 const root = process.cwd();
 
-const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
-
-const commands = ['token', 'request', 'restore'] as const;
-
 const bin = createRequire(import.meta.url).resolve('@lambda-service/tools/bin');
-const start: [string, ...string[]] = [process.execPath, path.relative(root, bin), 'start'];
 
-/** For each of these npm scripts, the file that it runs, and the command of `npm start`. */
-export const programs = {
-  ...(Object.fromEntries(commands.map((script) => [script, String(scripts[script]).split(' ').at(-1)])) as Record<
-    (typeof commands)[number],
-    string
-  >),
-  start,
-};
+/** The command of the service, for the project's folder. @example [...tools, 'token'] */
+export const tools = [process.execPath, path.relative(root, bin)] as const;
 
 type CommandResult = { code: number | null; stdout: string; stderr: string };
 
@@ -64,7 +52,7 @@ export type LocalService = Awaited<ReturnType<typeof startLocalService>>;
 export const startLocalService = async (
   dataFolder: string,
   environment: Record<string, string> = {},
-  [command, ...args]: [string, ...string[]] = programs.start,
+  [command, ...args]: [string, ...string[]] = [...tools, 'start'],
 ) => {
   // A killed service leaves its temporary folder behind. TMPDIR is therefore the data folder: the service creates its
   // temporary folder there, and the test removes both.

@@ -1,6 +1,6 @@
 /**
  * The service over HTTP: a new local service or, if API_URL, ACCESS_TOKEN and TABLE_NAME are set, a deployment
- * (`npm run journey`), whose table is read with AWS credentials.
+ * (`npx @lambda-service/tools journey`), whose table is read with AWS credentials.
  */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { parseJson } from '@lambda-service/client';

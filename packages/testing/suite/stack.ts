@@ -7,7 +7,7 @@ type More = { outputs?: string[]; alarms?: string[]; kept?: string[] };
  * Defines tests of what the stack of every service promises. permissions.ts tests what the stack's functions may do.
  */
 export const testStack = part('stack', async (more: More = {}) => {
-  // These read the template when they load, which `npm run journey` does not make.
+  // These read the template when they load, which the command `journey` does not make.
   const [{ testSettings }, { testFunctions }, { testApi }, { testMonitoring }, { testDocuments }] = await Promise.all([
     import('./stack/settings.ts'),
     import('./stack/functions.ts'),

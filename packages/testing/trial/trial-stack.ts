@@ -195,6 +195,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
       readContract: () => readContract('schemas/openapi.yaml'),
       newToken: async () => token,
       tokenCommand: '',
+      client: '',
       requests: () => log,
       routeKeys: () => ['GET /'],
     }),

@@ -1,16 +1,39 @@
 /** Connects to the running local service, a deployed stack or any address, and explains failed requests to the user. */
-import { createClient, type Outcome, type Token } from '@lambda-service/client';
-import { type Operations, operations } from '../../../functions/generated/contract.ts';
+import { type Client, createClient, type Operation, type Outcome, type Token } from '@lambda-service/client';
+import type { Command } from 'commander';
 import { fetchToken, readSession } from '../start/session.ts';
 import { dataFolder } from '../start/settings.ts';
-import { printable } from '../terminal.ts';
+import { matching, ourCommand, printable } from '../terminal.ts';
 
 export type Target = { url?: string | undefined; stack?: string | undefined; token?: string | undefined };
 
-/** Makes a client for the service at `url`, for that of the deployed `stack`, or else for the running local service. */
-export const connect = async (target: Target, console: Console) => {
+const url = matching(/^https?:\/\/./, 'It must be a URL such as https://host.example', String);
+
+/** Adds the options that choose the service to call. */
+export const addTarget = (command: Command): Command =>
+  command
+    .option('--stack <name>', 'a deployed stack, such as OrderStore: gets the address and tokens from AWS')
+    .option('--url <url>', 'the service to use instead of the local one; needs an access token', url)
+    .option('--token <token>', 'the access token, instead of ACCESS_TOKEN; other users of this machine may see it');
+
+/** The operations of a contract, by their ids. `file` is the name of an operation's entry, such as create-order. */
+export type Operations = Readonly<Record<string, Operation & { file: string }>>;
+
+/** Whether an operation adds an item, which an import can do many times, and which the service lets clients repeat. */
+export const addsItem = ({ method, parameters, body }: Operation): boolean =>
+  method === 'POST' && body !== undefined && !parameters.some(({ required }) => required);
+
+type AnyTypes = { parameters: object; body: unknown; response: unknown; errorCode: number };
+
+/** Makes a client of the service at `url`, of that of the deployed `stack`, or else of the running local service. */
+export const connect = async (target: Target, operations: Operations, console: Console) => {
   const { url, token } = await addressOf(target, console);
-  return { url, client: createClient<Operations>(operations, { baseUrl: url, token }) };
+  const client: Client<Record<string, AnyTypes>> = createClient(operations, { baseUrl: url, token });
+  return {
+    url,
+    call: (id: string, args: unknown[]): Promise<Outcome<unknown, number>> =>
+      Reflect.apply(client[id] ?? Object, undefined, args),
+  };
 };
 
 const addressOf = async ({ url, stack, token }: Target, console: Console): Promise<{ url: string; token: Token }> => {
@@ -59,28 +82,26 @@ export const untilRefused = (fetchNext: () => Promise<string>): Token => {
 
 export type Failed = Outcome<unknown, number> & { ok: false };
 
-/**
- * Says in one sentence why an operation failed, with advice if there is any, and the request's id if it is known.
- * @param method the operation's HTTP method
- */
-export const explain = (id: string, result: Failed, url: string, method = 'POST'): string =>
-  `${advice(id, result, url, method)}${result.requestId === undefined ? '' : ` [request ${result.requestId}]`}`;
+/** Says in one sentence why an operation failed, with advice if there is any, and the request's id if it is known. */
+export const explain = (id: string, operation: Operation, result: Failed, url: string): string =>
+  `${advice(id, operation, result, url)}${result.requestId === undefined ? '' : ` [request ${result.requestId}]`}`;
 
 /** Statuses of the gateway's error responses after which the same request may succeed later. */
 export const retryableStatuses = [429, 500, 502, 503, 504];
 
-const advice = (id: string, result: Failed, url: string, method: string): string => {
+const advice = (id: string, operation: Operation, result: Failed, url: string): string => {
   const { error, message } = result;
   if (error === 'no answer')
     return `Nothing answers at ${url} (${message}): check that address or, if it is local, run npm start.`;
   const { status } = result;
   if (error === 'token refused' || status === 431)
-    return `The token was refused at ${url} (${status}): get another one with npm run -s token (for a deployment: npm run -s token -- --stack PlantStore)`;
+    return `The token was refused at ${url} (${status}): get another one with ${ourCommand} token (for a deployment, add --stack <name>)`;
   if (error !== 'gateway') return `${id} failed (${error}): ${message}`;
   if (status === 413) return `${id} failed (413: ${message}): the request is too large.`;
-  if (!retryableStatuses.includes(status)) return `No Plant Store answers at ${url} (${status}): check that address.`;
-  // HTTP defines these methods as idempotent, and the service promises the same of createPlant.
-  const isSafe = id === 'createPlant' || ['GET', 'PUT', 'DELETE'].includes(method);
+  if (!retryableStatuses.includes(status))
+    return `The server at ${url} is another one, or has no such route (${status}): check that address.`;
+  // HTTP defines these methods as idempotent.
+  const isSafe = addsItem(operation) || ['GET', 'PUT', 'DELETE'].includes(operation.method);
   const again = isSafe ? 'try again later, which is safe.' : 'find out if it was done before you try again.';
   return `${id} failed (${status}: ${message}): ${again}`;
 };

@@ -17,10 +17,10 @@ export const readDeployedIssuer = async (stackName: string, outputs?: Outputs): 
   const { TokenUrl: tokenUrl, ClientId: clientId, UserPoolId: userPoolId, Scope: scope, Issuer: issuer } = known;
   if (issuer !== undefined) {
     throw new Error(
-      `The stack ${stackName} accepts tokens from ${issuer}: get one there, with the scope ${scope} (for npm run plant, set ACCESS_TOKEN to it).`,
+      `The stack ${stackName} accepts tokens from ${issuer}: get one there, with the scope ${scope} (for calls from here, set ACCESS_TOKEN to it).`,
     );
   }
-  if (!tokenUrl || !clientId || !userPoolId || !scope) throw noPlantStore(stackName);
+  if (!tokenUrl || !clientId || !userPoolId || !scope) throw noService(stackName);
   const clientSecret = await readClientSecret(userPoolId, clientId);
   return { tokenUrl, clientId, clientSecret, scope };
 };
@@ -34,11 +34,11 @@ export const readDeployment = async (stackName: string) => {
   const outputs = await readOutputs(stackName);
   const { ApiUrl: url, Issuer: issuer } = outputs;
   if (url) return { url, issuer, outputs };
-  throw noPlantStore(stackName);
+  throw noService(stackName);
 };
 
-const noPlantStore = (stackName: string): Error =>
-  new Error(`The stack ${stackName} does not have the outputs of a Plant Store.`);
+const noService = (stackName: string): Error =>
+  new Error(`The stack ${stackName} does not have the outputs of a service.`);
 
 /**
  * How long to retry until a new Cognito domain works, and how long to wait between attempts, in milliseconds. AWS says:

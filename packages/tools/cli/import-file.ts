@@ -1,16 +1,18 @@
-/** `plant import`: adds the plants in a file, shows its progress, and keeps the lines that fail in another file. */
+/** `import`: adds the items in a file, shows its progress, and keeps the lines that fail in another file. */
 import { randomUUID } from 'node:crypto';
 import { constants, createReadStream, createWriteStream, lstatSync, type Stats } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type CommandProcess, messageOf, printable, Stopped } from '../terminal.ts';
-import { connect, explain, type Target } from './connection.ts';
+import type { Operation } from '@lambda-service/client';
+import { type Define, matching, messageOf, printable, Stopped, type Terminal } from '../terminal.ts';
+import { addsItem, addTarget, connect, explain, type Operations, type Target } from './connection.ts';
 import { type Create, type Failure, ImportEnded, importLines, newline, retryWhileSilent } from './import-lines.ts';
+import { readOperations } from './operations.ts';
 import { Progress } from './progress.ts';
 
-type Options = Target & { from?: number };
+type Options = Target & { from?: number; operation?: string };
 
 /**
  * What an import reads, and the file for the lines that fail. `size` is the length of the input in bytes, or 0 if it is
@@ -18,7 +20,7 @@ type Options = Target & { from?: number };
  */
 type Input = { name: string; size: number; read: () => Readable; failures: FailedLines; isFailedLines: boolean };
 
-/** Resolves a path from INIT_CWD, the folder where the user called npm: npm runs scripts in the project's folder. */
+/** Resolves a path from the folder of the user: bin.js, which runs commands in the project's folder, keeps it here. */
 const resolveForCaller = (file: string): string => path.resolve(process.env['INIT_CWD'] ?? '', file);
 
 const suffix = '.failed.ndjson';
@@ -32,7 +34,7 @@ const openInput = async (given: string, { from }: Options, stdin: Readable): Pro
   const file = resolveForCaller(given);
   const found = await stat(file).catch(() => undefined);
   if (!found?.isFile())
-    throw new Error(`There is no file ${file}: name a file that has one plant in JSON per line, or - for stdin.`);
+    throw new Error(`There is no file ${file}: name a file that has one item in JSON per line, or - for stdin.`);
   const own = await FailedLines.in(file);
   const isFailedLines = file.endsWith(suffix) && !own.isForeign;
   if (isFailedLines && from !== undefined)
@@ -51,23 +53,49 @@ const openFailures = async (given: string): Promise<FailedLines> => {
 };
 
 /**
- * How many plants an import sends at the same time. More would not make the local service faster, but each needs an
+ * How many items an import sends at the same time. More would not make the local service faster, but each needs an
  * instance of each function (40 MB). 16 is far below the default `burstLimit` of a deployment.
  */
 export const concurrencyFor = ({ url, stack }: Target): number => (url === undefined && stack === undefined ? 4 : 16);
 
+/** Whether an operation's body has all fields of an item, and the item all that the body must have. */
+const fits = ({ body = {}, requires = [] }: Operation, item: object): boolean =>
+  requires.every((name) => name in item) &&
+  (Object.keys(body).length === 0 || Object.keys(item).every((name) => name in body));
+
+/**
+ * Chooses the operation that adds an item: the one that is named, the only one of the contract that adds anything, or
+ * the only one whose body has the item's fields.
+ * @throws Error with a sentence for the user
+ */
+export const chooseOperation = (operations: Operations, item: object, named?: string): string => {
+  const adding = Object.keys(operations).filter((id) => addsItem(operations[id] as Operation));
+  const names = adding.join(', ') || 'none';
+  if (named !== undefined && !adding.includes(named))
+    throw new Error(`An import cannot use the operation ${named}, only those that add an item: ${names}.`);
+  const fitting = adding.length === 1 ? adding : adding.filter((id) => fits(operations[id] as Operation, item));
+  const chosen = named ?? fitting[0];
+  if (chosen === undefined) throw new Error(`The first line fits no operation that adds an item (${names}).`);
+  if (named !== undefined || fitting.length === 1) return chosen;
+  throw new Error(`The first line fits several operations (${fitting.join(', ')}): name one with --operation.`);
+};
+
 /** Imports the file named `given`, or standard input if `given` is `-`. */
-export const importPlants = async (given: string, options: Options, process: CommandProcess, console: Console) => {
+const importFile = async (given: string, options: Options, { process, console, stop }: Terminal): Promise<void> => {
   const input = await openInput(given, options, process.stdin);
-  const { url, client } = await connect(options, console);
-  const stop = new AbortController();
-  // One Ctrl-C sends the signal twice, from the terminal and through npm. The second signal changes nothing here.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
+  const operations = await readOperations();
+  const { url, call } = await connect(options, operations, console);
+  let id: string | undefined;
+  // Ends the requests that are still running when the import ends.
+  const end = new AbortController();
+  const stopped = stop();
+  const signal = AbortSignal.any([stopped, end.signal]);
 
   const progress = new Progress({ new: 0, stored: 0, 'already there': 0, failed: 0 }, input.size, process.stderr);
   // The last line whose outcome was counted, in the file's order. Lines after it may have been sent already.
   let last = { number: 0, end: 0 };
-  const send: Create = async (plant) => {
+  const send: Create = async (item) => {
+    id ??= chooseOperation(operations, item, options.operation);
     let attempts = 0;
     const counted = async (request: Request) => {
       attempts += 1;
@@ -76,34 +104,35 @@ export const importPlants = async (given: string, options: Options, process: Com
       if ([401, 403, 429].includes(response.status)) attempts -= 1;
       return response;
     };
-    const given = [plant, { signal: stop.signal, fetch: counted }];
-    return { ...(await Reflect.apply(client.createPlant, undefined, given)), attempts };
+    const parameters = operations[id]?.parameters.length ? [{}] : [];
+    return { ...(await call(id, [...parameters, item, { signal, fetch: counted }])), attempts };
   };
-  const create = retryWhileSilent(send, (line) => progress.say(line), stop);
+  const create = retryWhileSilent(send, (line) => progress.say(line), { signal });
   try {
-    const lines = addAbortSignal(stop.signal, input.read());
+    const lines = addAbortSignal(stopped, input.read());
     for await (const line of importLines(lines, create, concurrencyFor(options), options.from)) {
-      stop.signal.throwIfAborted();
+      stopped.throwIfAborted();
       if (line.outcome === 'failed') await input.failures.add({ source: input.name, ...line });
       progress.add(line.outcome, line.end);
       last = line;
     }
   } catch (error) {
-    const isStopped = stop.signal.aborted;
-    // End the requests that are still running, for a caller that does not exit.
-    stop.abort();
+    end.abort();
     progress.stop();
     const problem = await removeDone(input, last.end).catch(messageOf);
     const soFar = `${progress} so far. ${problem ?? howToGoOn(input, last.number)}`;
-    if (isStopped) throw new Stopped(`Stopped: ${soFar}`);
-    const reason = error instanceof ImportEnded ? explain('createPlant', error.cause, url) : messageOf(error);
+    if (stopped.aborted) throw new Stopped(`Stopped: ${soFar}`);
+    const operation = operations[id ?? ''];
+    const isExplained = error instanceof ImportEnded && operation !== undefined;
+    const reason = isExplained ? explain(String(id), operation, error.cause, url) : messageOf(error);
     throw new Error(`${reason}\n${soFar}`);
   }
   progress.stop();
   const { failed } = progress.counts;
   console.log(printable(`${progress}${failed > 0 ? `: see ${input.failures.file}` : ''}`));
   await removeDone(input, input.failures.earlier);
-  if (failed > 0) process.exit(1);
+  // Not process.exit(1), which could cut off what a pipe has not taken yet.
+  if (failed > 0) process.exitCode = 1;
 };
 
 /**
@@ -114,14 +143,14 @@ const removeDone = async ({ isFailedLines, failures }: Input, end: number): Prom
   if (!isFailedLines) return;
   await failures.remove(end).catch((error: unknown) => {
     throw new Error(
-      `The lines that are done are still in ${failures.file} (${messageOf(error)}). Make sure that you can write to its folder, and import the file again: no plant is stored twice.`,
+      `The lines that are done are still in ${failures.file} (${messageOf(error)}). Make sure that you can write to its folder, and import the file again: no item is stored twice.`,
     );
   });
 };
 
 const howToGoOn = ({ isFailedLines }: Input, lastLine: number): string => {
   if (isFailedLines) return 'Run it again: the file has the lines that are left.';
-  if (lastLine === 0) return 'Run it again: plants that are already stored are not stored twice.';
+  if (lastLine === 0) return 'Run it again: no item is stored twice.';
   return `To go on, run it again with the same input and --from ${lastLine + 1}.`;
 };
 
@@ -218,3 +247,15 @@ const endsInLineBreak = async (handle: FileHandle): Promise<boolean> => {
   const { buffer } = await handle.read({ buffer: Buffer.alloc(1), position: size - 1 });
   return buffer[0] === newline;
 };
+
+const lineNumber = matching(/^[1-9]\d{0,14}$/, 'It must be the number of a line, from 1.', Number);
+
+export const define: Define = (command, terminal) =>
+  addTarget(
+    command
+      .argument('<file>', 'has one item per line, as JSON; - reads standard input')
+      .option('--from <line>', 'skips the lines before this one; an import that stops prints it', lineNumber)
+      .option('--operation <id>', 'the operation to use, if the lines fit several, such as createOrder'),
+  )
+    .addHelpText('after', '\nLines that fail go to <file>.failed.ndjson: fix them, and import that file.')
+    .action((file: string, options: Options) => importFile(file, options, terminal));

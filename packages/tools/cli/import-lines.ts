@@ -1,4 +1,4 @@
-/** Sends the plants in a file (NDJSON: one JSON text per line) to the service. */
+/** Sends the items in a file (NDJSON: one JSON text per line) to the service. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Outcome } from '@lambda-service/client';
 import { pMapIterable } from 'p-map';
@@ -8,7 +8,7 @@ import { type Failed, retryableStatuses } from './connection.ts';
 type Line = { number: number; end: number; bytes: Buffer };
 
 /**
- * What happened to a line. `already there` means that the service had stored the same plant before, and `stored` that
+ * What happened to a line. `already there` means that the service had stored the same item before, and `stored` that
  * either it had, or an earlier attempt of this import did, whose answer was lost.
  */
 export type ImportedLine = Line &
@@ -16,12 +16,12 @@ export type ImportedLine = Line &
 
 /**
  * Why a line failed. `error` is the service's error number, `gateway` for any other error response, or `not sent` if
- * the line cannot be sent as a plant.
+ * the line cannot be sent as an item.
  */
 export type Failure = { error: number | string; message: string; requestId?: string | undefined };
 
 /** `attempts` is the number of requests that the service may have handled: one, if it is not set. */
-export type Create = (plant: object) => Promise<Outcome<unknown, number> & { attempts?: number }>;
+export type Create = (item: object) => Promise<Outcome<unknown, number> & { attempts?: number }>;
 
 /** How many finished lines may wait for a slower line before them, since results are yielded in the file's order. */
 const backpressure = 256;
@@ -57,10 +57,10 @@ export const retryWhileSilent = (
 ): Create => {
   const { giveUpAfter, retryDelay, signal } = { ...restart, ...limits };
   let state: 'unknown' | 'responds' | 'is silent' = 'unknown';
-  return async (plant) => {
+  return async (item) => {
     let attempts = 0;
     for (const started = performance.now(); ; ) {
-      const result = await create(plant);
+      const result = await create(item);
       attempts += result.attempts ?? 1;
       const isSilent = !result.ok && result.error === 'no answer';
       if (isSilent && state === 'responds')
@@ -74,7 +74,7 @@ export const retryWhileSilent = (
 };
 
 /**
- * Creates the plants in a file, several at a time. Yields the outcomes in the file's order. Skips blank lines and
+ * Adds the items in a file, several at a time. Yields the outcomes in the file's order. Skips blank lines and
  * comments, which begin with #.
  * @param concurrency how many requests may be in progress at the same time
  * @param from the number of the first line to import
@@ -92,9 +92,9 @@ export const importLines = (
     readLines(file, from),
     async (line): Promise<ImportedLine> => {
       const failed = (failure: Failure) => ({ ...line, outcome: 'failed' as const, failure });
-      const plant = readPlant(line.bytes);
-      if (typeof plant === 'string') return failed({ error: 'not sent', message: plant });
-      const result = await create(plant).catch(onlyRangeError);
+      const item = readItem(line.bytes);
+      if (typeof item === 'string') return failed({ error: 'not sent', message: item });
+      const result = await create(item).catch(onlyRangeError);
       if (result instanceof RangeError) return failed({ error: 'not sent', message: result.message });
       if (result.ok) {
         if (result.headers.get('idempotent-replayed') !== 'true') return { ...line, outcome: 'new' };
@@ -146,15 +146,15 @@ export async function* readLines(file: AsyncIterable<Buffer>, from = 1): AsyncGe
 }
 
 const tooLong = (number: number): Error =>
-  new Error(`Line ${number} is over 1 MiB. Each line must be one plant: split or remove it.`);
+  new Error(`Line ${number} is over 1 MiB. Each line must be one item: split or remove it.`);
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Parses one line. Does not check the plant's fields: the client and the service do that.
- * @returns the plant, or the reason why the line cannot be sent
+ * Parses one line. Does not check the item's fields: the client and the service do that.
+ * @returns the item, or the reason why the line cannot be sent
  */
-const readPlant = (bytes: Buffer): object | string => {
+const readItem = (bytes: Buffer): object | string => {
   let value: unknown;
   try {
     value = JSON.parse(utf8.decode(bytes), exactNumber);

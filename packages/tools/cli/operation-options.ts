@@ -1,41 +1,57 @@
-/** The command of an operation, and its options: one for each parameter, and one for each field of the body. */
+/** The name of an operation's command, and its options: one for each parameter, and one for each field of the body. */
 import { type Operation, parseJson } from '@lambda-service/client';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { matching } from '../terminal.ts';
 
 /**
- * Names the command of the operation in `file`, such as create-plant, by the first word, or by all words if another
- * command has that one. `files` has those of all operations.
+ * Names the command of the operation in `file`, such as create-order, by the first word, or by all words if another
+ * command has that one. `files` has those of all operations, and `taken` the names of the other commands.
  */
-export const commandName = (file: string, files: string[]): string => {
+export const commandName = (file: string, files: string[], taken: string[]): string => {
   const firstWord = (each: string): string => each.replace(/-.*/, '');
-  const words = ['add', 'import', ...files.map(firstWord)];
-  return words.filter((word) => word === firstWord(file)).length === 1 ? firstWord(file) : file;
+  const words = [...taken, ...files.map(firstWord)];
+  if (words.filter((word) => word === firstWord(file)).length === 1) return firstWord(file);
+  return taken.includes(file) ? `call-${file}` : file;
 };
+
+/** What the help says about each parameter and field, by its name. */
+export type Descriptions = ReadonlyMap<string, string>;
 
 /**
  * Adds an operation's options to its command. A parameter and a field of the same name share an option. If the contract
  * does not list the body's fields, the option `--body` has the whole body.
  * @returns a function that returns the arguments of the client's call, once the command line is parsed
  */
-export const addOptions = (command: Command, { parameters, body, requires = [] }: Operation): (() => unknown[]) => {
+export const addOptions = (
+  command: Command,
+  { parameters, body, requires = [] }: Operation,
+  descriptions: Descriptions = new Map(),
+): (() => unknown[]) => {
   const isOpen = body !== undefined && Object.keys(body).length === 0;
   const types = Object.entries(isOpen ? { body: 'any' } : (body ?? {}));
   const fields = types.map(([name, type]) => ({ name, type, required: isOpen || requires.includes(name) }));
   const values: Record<string, unknown> = {};
+  const mandatory = new Map<string, string>();
   const byName = new Map([...parameters, ...fields].map((each) => [each.name, each]));
   for (const [name, { type, required = false }] of byName) {
     const parse = parsers[type] ?? json;
     let flag = optionName(name);
     while (command.options.some(({ long }) => long === `--${flag}`)) flag += '-2';
     const hint = parse === json ? type : parse === textOrNull && nullHint;
-    const description = [flag !== name && `for ${name}`, hint, required && 'required'].filter(Boolean).join(', ');
+    const kind = [flag !== name && `for ${name}`, hint, required && 'required'].filter(Boolean).join(', ');
+    const description = [kind, descriptions.get(name)].filter(Boolean).join('. ');
     const option = new Option(`--${flag} <${parse === json ? 'json' : type}>`, description);
     option.argParser((text: string) => Reflect.set(values, name, parse(text)));
-    command.addOption(option.makeOptionMandatory(required));
+    command.addOption(option);
+    if (required) mandatory.set(name, option.flags);
   }
-  // The client takes from the values only what the contract lists.
-  return () => [...(parameters.length > 0 ? [values] : []), ...(body ? [isOpen ? values['body'] : values] : [])];
+  return () => {
+    // Not mandatory options of Commander: if a user typed --nmae, it would only say that --name is missing.
+    const missing = [...mandatory].find(([name]) => !Object.hasOwn(values, name));
+    if (missing !== undefined) command.error(`error: required option '${missing[1]}' not specified`);
+    // The client takes from the values only what the contract lists.
+    return [...(parameters.length > 0 ? [values] : []), ...(body ? [isOpen ? values['body'] : values] : [])];
+  };
 };
 
 /** Every command has the options --stack, --url, --token and --help, and some characters have a meaning for Commander. */

@@ -1,11 +1,8 @@
-/**
- * `npm run -s restore -- --from restored --to <TableName>` copies missing items from the table `restored` to the table
- * <TableName>. Items that <TableName> already has stay unchanged.
- */
+/** Copies missing items from one DynamoDB table to another. Items that the other table already has stay unchanged. */
+import { once } from 'node:events';
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
-import { type Command, matching, runCommand } from '../terminal.ts';
+import { type Define, matching, Stopped, type Terminal } from '../terminal.ts';
 import { explain } from './aws.ts';
-import { NpmCommand } from './npm-command.ts';
 import { Progress } from './progress.ts';
 import { checkTables, restoreItems, type Tables } from './restore-items.ts';
 
@@ -13,18 +10,7 @@ const tableName = matching(/^[\w.-]{3,255}$/, 'It must be the name of a table.',
 
 const again = 'Run the same command again: it skips what is already there.';
 
-export const restore: Command = async (process, console) => {
-  const command: NpmCommand = new NpmCommand('npm run -s restore --', console)
-    .description('Copies what another DynamoDB table lacks. It changes and deletes nothing: run it again if it stops.')
-    .option('--from <table>', 'the restored table', tableName)
-    .option('--to <table>', 'the table that gets what it lacks, such as the output TableName', tableName)
-    .parse(process.argv);
-  const { from, to } = command.opts<Partial<Tables>>();
-  // --from and --to are required, but not declared so: if a user typed --form, Commander would only say that --from is
-  // missing.
-  if (from === undefined || to === undefined) command.error('error: name two tables, with --from and --to');
-  if (from === to) command.error('error: --from and --to are the same table');
-
+const restore = async ({ from, to }: Tables, { process, console, stop }: Terminal): Promise<void> => {
   const client = new DynamoDB({
     // In the adaptive mode, the SDK sends fewer requests while DynamoDB throttles them.
     retryMode: 'adaptive',
@@ -34,20 +20,18 @@ export const restore: Command = async (process, console) => {
   });
   const { partitionKey, itemCount } = await checkTables(client, { from, to });
   const progress = new Progress({ restored: 0, 'already there': 0, failed: 0 }, itemCount, process.stderr);
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      progress.stop();
-      console.error(`Stopped: ${progress} so far. ${again}`);
-      process.exit(130);
-    });
-  }
+  const signal = stop();
   let reason: string | undefined;
-  try {
+  const copy = async (): Promise<void> => {
     for await (const item of restoreItems(client, { from, to }, partitionKey)) {
       progress.add(item.outcome, progress.sum + 1);
       if (item.outcome === 'failed') reason ??= item.reason;
     }
+  };
+  try {
+    await Promise.race([copy(), once(signal, 'abort').then(() => signal.throwIfAborted())]);
   } catch (error) {
+    if (error instanceof Stopped) throw new Stopped(`Stopped: ${progress} so far. ${again}`);
     throw new Error(`${explain(error)}\n${progress} so far. ${again}`, { cause: error });
   } finally {
     progress.stop();
@@ -56,4 +40,13 @@ export const restore: Command = async (process, console) => {
   if (reason !== undefined) throw new Error(`Not complete: ${reason}\n${again}`);
 };
 
-if (import.meta.main) await runCommand(restore);
+export const define: Define = (command, terminal) =>
+  command
+    .option('--from <table>', 'the restored table', tableName)
+    .option('--to <table>', 'the table that gets what it lacks, such as the output TableName', tableName)
+    .action(({ from, to }: Partial<Tables>) => {
+      // Not required options: if a user typed --form, Commander would only say that --from is missing.
+      if (from === undefined || to === undefined) return command.error('error: name two tables, with --from and --to');
+      if (from === to) return command.error('error: --from and --to are the same table');
+      return restore({ from, to }, terminal);
+    });

@@ -1,11 +1,8 @@
-/**
- * `npm run -s stack-trace < line.json` prints lines of a function's log, with stack traces that point to the sources.
- */
+/** Prints lines of a function's log, with stack traces that point to the sources. */
 import { text } from 'node:stream/consumers';
 import { takeStacks } from 'http-api-emulator/request-log';
 import { hasPlaces, inSources, prebuildBundles } from '../start/bundles.ts';
-import { type Command, matching, printable, runCommand } from '../terminal.ts';
-import { NpmCommand } from './npm-command.ts';
+import { type Define, matching, printable } from '../terminal.ts';
 
 const hash = matching(/^[0-9a-f]{64}$/, 'It must be a SHA-256 hash: 64 hexadecimal digits.', String);
 
@@ -29,17 +26,14 @@ const unfold = (input: string, bundle?: string): string | undefined => {
   }
 };
 
-export const stackTrace: Command = async (process, console) => {
-  const { bundle } = new NpmCommand('npm run -s stack-trace --', console)
-    .description("Prints lines of a function's log, or a stack trace, from stdin, with the lines of the sources.")
+export const define: Define = (command, { process, console }) =>
+  command
     .option('--bundle <sha256>', 'the bundle that ran, if the lines do not name it', hash)
-    .parse(process.argv)
-    .opts<{ bundle?: string }>();
-  if (process.stdin.isTTY) console.error('Paste lines of a log, or a stack trace. Then press Ctrl-D.');
-  const input = (await text(process.stdin)).trimEnd();
-  if (!hasPlaces(input)) throw new Error('The input has no line of a stack trace such as /var/task/index.js:25:26897.');
-  await prebuildBundles();
-  console.log(translateLog(input, bundle));
-};
-
-if (import.meta.main) await runCommand(stackTrace);
+    .action(async ({ bundle }: { bundle?: string }) => {
+      if (process.stdin.isTTY) console.error('Paste lines of a log, or a stack trace. Then press Ctrl-D.');
+      const input = (await text(process.stdin)).trimEnd();
+      if (!hasPlaces(input))
+        throw new Error('The input has no line of a stack trace such as /var/task/index.js:25:26897.');
+      await prebuildBundles();
+      console.log(translateLog(input, bundle));
+    });

@@ -1,24 +1,18 @@
-/**
- * `npm run -s token` prints an access token for the running local service to standard output, and nothing else there.
- * With `--stack PlantStore`, the command prints a token for that deployed stack.
- */
+/** Prints an access token for the running local service, or for a deployed stack, to standard output. */
 import { fetchToken, readSession } from '../start/session.ts';
 import { dataFolder } from '../start/settings.ts';
-import { type Command, printable, runCommand } from '../terminal.ts';
-import { fetchDeployedToken, readDeployedIssuer } from './deployed-issuer.ts';
-import { NpmCommand } from './npm-command.ts';
+import { type Define, printable } from '../terminal.ts';
 
-export const token: Command = async (process, console) => {
-  const { stack, scope } = new NpmCommand('npm run -s token --', console)
-    .description('Prints an access token for the running local service, or for a stack in the AWS account.')
-    .option('--stack <name>', 'the name of a deployed stack, such as PlantStore')
+export const define: Define = (command, { console }) =>
+  command
+    .option('--stack <name>', 'a deployed stack, such as OrderStore, instead of the local service')
     .option('--scope <scope>', 'the scopes to ask for, separated by spaces (default: all scopes of the contract)')
-    .parse(process.argv)
-    .opts<{ stack?: string; scope?: string }>();
-  const source = stack === undefined ? readSession(dataFolder()) : await readDeployedIssuer(stack);
-  const asked = { ...source, ...(scope !== undefined && { scope }) };
-  const say = (line: string): void => console.error(printable(line));
-  console.log(printable(stack === undefined ? await fetchToken(asked) : await fetchDeployedToken(asked, say)));
-};
-
-if (import.meta.main) await runCommand(token);
+    .action(async ({ stack, scope }: { stack?: string; scope?: string }) => {
+      const asked = scope === undefined ? {} : { scope };
+      if (stack === undefined)
+        return console.log(printable(await fetchToken({ ...readSession(dataFolder()), ...asked })));
+      // Only this option needs the clients of AWS, which take longer to load than all the rest.
+      const { fetchDeployedToken, readDeployedIssuer } = await import('./deployed-issuer.ts');
+      const source = { ...(await readDeployedIssuer(stack)), ...asked };
+      return console.log(printable(await fetchDeployedToken(source, (line) => console.error(printable(line)))));
+    });

@@ -111,7 +111,7 @@ const notYet = {
 const readLogGroups = async (stack: string): Promise<Map<string, string | undefined>> => {
   const resources = await listResources(stack);
   const groups = resources.filter(({ ResourceType }) => ResourceType === 'AWS::Logs::LogGroup');
-  if (groups.length === 0) throw new Error(`The stack ${stack} does not have the logs of a Plant Store.`);
+  if (groups.length === 0) throw new Error(`The stack ${stack} does not have the logs of a service.`);
   const functionOf = (id = ''): string | undefined => /^(.+)Logs[0-9A-F]{8}$/.exec(id)?.[1];
   return new Map(groups.map((each) => [each.PhysicalResourceId ?? '', functionOf(each.LogicalResourceId)]));
 };

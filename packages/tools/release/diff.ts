@@ -1,6 +1,6 @@
 /**
- * `npm run diff` shows what deploying the working tree would change in a stack that was deployed from another commit.
- * The command fails if the change needs more than a review: docs/decisions/tools.md
+ * Shows what deploying the working tree would change in a stack that was deployed from another commit. Fails if the
+ * change needs more than a review: docs/decisions/tools.md
  */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -8,8 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
 import { breaksOf, readContract, readReleases } from 'openapi-contract';
-import { NpmCommand } from '../cli/npm-command.ts';
-import { type Command, type CommandProcess, matching, printable, runCommand } from '../terminal.ts';
+import { type CommandProcess, type Define, matching, ourCommand, printable, type Terminal } from '../terminal.ts';
 import { findPermissions, findRoutes } from './diff/access.ts';
 import { findLosses } from './diff/loss.ts';
 import {
@@ -51,7 +50,7 @@ const noStack: StackTemplate = { template: { Resources: {} }, isProtected: false
 /** `root` is the folder of the working tree. Commands leave temporary files in `parent` until `stop` ends them. */
 type Run = { root: string; parent: string; process: CommandProcess; console: Console; stop: AbortSignal };
 
-/** Prints CDK's diff of a stack. @returns the changes that `npm run diff` forbids unless --allow names their rule */
+/** Prints CDK's diff of a stack. @returns the changes that are forbidden unless --allow names their rule */
 const compareStack = ({ process, console }: Run, name: string, before: StackTemplate, after: StackTemplate) => {
   const then = { ...before, template: withoutHashes(before.template) };
   const now = { ...after, template: withoutHashes(after.template) };
@@ -86,7 +85,9 @@ const compare = async (run: Run, given: string | undefined, options: Options): P
   const { allow, context, deployed = context } = options;
   const ref = given ?? (await sharedWithMain(stop, root));
   if (ref === undefined)
-    throw new Error('git finds no commit that this branch shares with main. Name one, such as: npm run diff -- HEAD');
+    throw new Error(
+      `git finds no commit that this branch shares with main. Name one, such as: ${ourCommand} diff HEAD`,
+    );
   const checkout = await checkOut(path.join(parent, 'base'), ref, stop, { project: root, ownPackages: true });
   const packages = checkout.hasSamePackages ? '' : ', with its own packages';
   console.log(`From ${ref} (${checkout.commit.slice(0, 8)}${packages}) to the working tree`);
@@ -111,33 +112,28 @@ const compare = async (run: Run, given: string | undefined, options: Options): P
   return isGood;
 };
 
-/** @param root the folder of the working tree, which tests change */
-export const diff =
-  (root = path.resolve(import.meta.dirname, '../../..')): Command =>
-  async (process, console) => {
-    const command = new NpmCommand('npm run diff --', console)
-      .description('Shows what a deployment of the working tree would change, and fails if a rule forbids it.')
-      .argument('[ref]', 'the commit that is deployed (default: the last one that this branch shares with main)')
-      .option('--allow <rule>', `allow more permissions, or new routes (${allowable.join(', ')}; repeatable)`, rule, [])
-      .option('-c, --context <key=value>', 'something that the stack can configure (repeatable)', setting, [])
-      .option(
-        '--deployed <key=value>',
-        'a setting that is deployed; the deployed commit then gets none of -c (repeatable)',
-        setting,
-      )
-      .showHelpAfterError()
-      .parse(process.argv);
-    const stop = new AbortController();
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
-    const parent = await mkdtemp(path.join(os.tmpdir(), 'plant-store-diff-'));
-    const run = { root, parent, process, console, stop: stop.signal };
-    const isGood = await compare(run, command.args[0], command.opts<Options>())
-      .catch((error: unknown) => {
-        throw stop.signal.aborted ? new Error('Stopped.') : error;
-      })
-      .finally(() => rm(parent, { recursive: true, force: true, maxRetries: 5 }));
-    // Not process.exit(1), which could cut off what a pipe has not taken yet.
-    if (!isGood) process.exitCode = 1;
-  };
+const diff = async (ref: string | undefined, options: Options, terminal: Terminal): Promise<void> => {
+  const { process, console } = terminal;
+  const stop = terminal.stop();
+  const parent = await mkdtemp(path.join(os.tmpdir(), 'service-diff-'));
+  const run = { root: path.resolve(), parent, process, console, stop };
+  const isGood = await compare(run, ref, options)
+    .catch((error: unknown) => {
+      throw stop.aborted ? stop.reason : error;
+    })
+    .finally(() => rm(parent, { recursive: true, force: true, maxRetries: 5 }));
+  // Not process.exit(1), which could cut off what a pipe has not taken yet.
+  if (!isGood) process.exitCode = 1;
+};
 
-if (import.meta.main) await runCommand(diff());
+export const define: Define = (command, terminal) =>
+  command
+    .argument('[ref]', 'the commit that is deployed (default: the last one that this branch shares with main)')
+    .option('--allow <rule>', `allow more permissions, or new routes (${allowable.join(', ')}; repeatable)`, rule, [])
+    .option('-c, --context <key=value>', 'something that the stack can configure (repeatable)', setting, [])
+    .option(
+      '--deployed <key=value>',
+      'a setting that is deployed; the deployed commit then gets none of -c (repeatable)',
+      setting,
+    )
+    .action((ref: string | undefined, options: Options) => diff(ref, options, terminal));

@@ -1,16 +1,14 @@
-/** `npm run -s verify -- --stack PlantStore` says whether a deployed stack's functions run the code in this folder. */
+/** Says whether a deployed stack's functions run the code in this folder. */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { Lambda } from '@aws-sdk/client-lambda';
-import { bundle, listEntries } from '@lambda-service/cdk/bundling';
 import { unzipSync } from 'fflate';
 import { runApp } from '../app.ts';
 import { explain, listResources, orExplain } from '../cli/aws.ts';
-import { NpmCommand } from '../cli/npm-command.ts';
 import { sha256Of } from '../start/bundles.ts';
-import { type Command, printable, runCommand, withoutHash } from '../terminal.ts';
+import { type Define, printable, type Terminal, withoutHash } from '../terminal.ts';
 
 /** A function of a stack. `id` is its logical id, such as Authorizer12AB34CD; `live` is its alias's name, if any. */
 type DeployedFunction = { id: string; name: string; live: string | undefined };
@@ -66,28 +64,30 @@ const describeFolder = (): string => {
   }
 };
 
-/** Lists the entries of the functions that this folder gives the stack, by their logical ids without hashes. */
-const readEntries = async (stack: string): Promise<Map<string, string>> => {
+/** Reads which functions this folder gives the stack: the hash of each one's bundle, by its logical id without hash. */
+const readBuilt = async (stack: string, stop: AbortSignal): Promise<Map<string, string>> => {
   const outdir = await mkdtemp(path.join(os.tmpdir(), 'verify-'));
   try {
-    const context = {
-      stage: stack.replace(/^[^-]*-?/, '') || 'prod',
-      alarmEmail: 'none',
-      permissionsBoundary: undefined,
-    };
-    const stacks = await runApp('.', { outdir, context }, new AbortController().signal);
-    const entries = new Map(listEntries().map((entry) => [sha256Of(bundle(entry)), entry]));
-    const resources = stacks.values().flatMap(({ template }) => Object.entries(template.Resources));
+    const stage = stack.replace(/^[^-]*-?/, '') || 'prod';
+    const stacks = await runApp('.', { outdir, context: { stage, alarmEmail: 'none' } }, stop);
+    const { template } = stacks.get(stack) ?? {};
+    if (template === undefined)
+      throw new Error(
+        `This folder makes the stack ${[...stacks.keys()].join(', ')} for the stage ${stage}, not ${stack}.`,
+      );
     return new Map(
-      resources.flatMap(([id, { Properties }]) => {
-        const entry = entries.get(Object(Properties?.['Environment']).Variables?.BUNDLE_SHA256);
-        return entry === undefined ? [] : [[withoutHash(id), entry] as const];
+      Object.entries(template.Resources).flatMap(([id, resource]) => {
+        const sha256 = hashIn(resource.Properties);
+        return sha256 === undefined ? [] : [[withoutHash(id), sha256]];
       }),
     );
   } finally {
     await rm(outdir, { recursive: true });
   }
 };
+
+/** Each function has the hash of its bundle in a variable. */
+const hashIn = (properties: unknown): string | undefined => Object(properties).Environment?.Variables?.BUNDLE_SHA256;
 
 /** `built` is the SHA-256 of this folder's bundle. @returns the difference, or undefined */
 const difference = ({ declared, code, names }: Awaited<ReturnType<typeof download>>, built: string) => {
@@ -100,10 +100,9 @@ const difference = ({ declared, code, names }: Awaited<ReturnType<typeof downloa
 /** Compares the code of this folder with each version that callers of a function reach. */
 const compare = async (
   found: DeployedFunction,
-  entry: string | undefined,
+  built: string | undefined,
 ): Promise<{ line: string; matches: boolean }[]> => {
-  if (entry === undefined) return [{ line: `${found.id} differs: functions/ has no entry for it`, matches: false }];
-  const built = sha256Of(bundle(entry));
+  if (built === undefined) return [{ line: `${found.id} differs: this folder has no such function`, matches: false }];
   return orExplain(`The code of ${found.id} cannot be read`, async () => {
     const client = new Lambda();
     const shares = Object.entries(await readShares(client, found));
@@ -117,25 +116,21 @@ const compare = async (
   });
 };
 
-export const verify: Command = async (process, console) => {
-  const { stack } = new NpmCommand('npm run -s verify --', console)
-    .description(
-      'Compares the code that the functions of a deployed stack run with what the files in this folder make.',
-    )
-    .option('--stack <name>', 'the name of the stack', 'PlantStore')
-    .parse(process.argv)
-    .opts<{ stack: string }>();
+const verify = async (stack: string, { console, stop }: Terminal): Promise<void> => {
   console.log(`The stack ${stack}, compared with ${describeFolder()}:`);
   const functions = await listFunctions(stack);
-  const entries = await readEntries(stack);
-  const rows = (await Promise.all(functions.map((each) => compare(each, entries.get(withoutHash(each.id)))))).flat();
-  const missing = [...entries].filter(([id]) => !functions.some((each) => withoutHash(each.id) === id));
+  const built = await readBuilt(stack, stop());
+  const rows = (await Promise.all(functions.map((each) => compare(each, built.get(withoutHash(each.id)))))).flat();
+  const missing = [...built.keys()].filter((id) => !functions.some((each) => withoutHash(each.id) === id));
   for (const { line } of rows) console.log(printable(line));
-  for (const [, entry] of missing) console.log(`The stack has no function for functions/${entry}.`);
+  for (const id of missing) console.log(`The stack has no function ${id}.`);
   if (missing.length === 0 && rows.every(({ matches }) => matches)) return;
   throw new Error(
     'This is not what runs. Check out the commit that was deployed, run npm ci, and try again; docs/deploy.md says how to find it.',
   );
 };
 
-if (import.meta.main) await runCommand(verify);
+export const define: Define = (command, terminal) =>
+  command
+    .requiredOption('--stack <name>', 'the name of the stack, such as OrderStore')
+    .action(({ stack }: { stack: string }) => verify(stack, terminal));

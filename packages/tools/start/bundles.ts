@@ -14,6 +14,7 @@ import {
   setBundle,
 } from '@lambda-service/cdk/bundling';
 import { type BuildOptions, type BuildResult, build, stop } from 'esbuild';
+import { ourCommand } from '../terminal.ts';
 
 /**
  * esbuild's options for a separate source map, with paths relative to the project's folder. The bundle stays the same
@@ -148,7 +149,7 @@ export const inSources = (stack: string, sha256: string | undefined): string => 
   if (!hasPlaces(stack)) return stack;
   if (sha256 === undefined) {
     throw new Error(
-      `The log does not say which bundle ran. Give it to npm run -s stack-trace -- --bundle <sha256>: the function's variable BUNDLE_SHA256 has it. The files in this folder make ${listMaps()}.`,
+      `The log does not say which bundle ran. Give it to ${ourCommand} stack-trace --bundle <sha256>: the function's variable BUNDLE_SHA256 has it. The files in this folder make ${listMaps()}.`,
     );
   }
   const map = mapOf(sha256);

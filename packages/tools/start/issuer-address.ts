@@ -27,7 +27,7 @@ export const reserveIssuer = async (file?: string, taken?: number) => {
     settings: {
       issuer,
       jwksUri: `${issuer}/jwks`,
-      audience: 'urn:plant-store',
+      audience: 'urn:local-service',
       clientIds: 'local-client',
       scopeClaim: 'scope',
     },

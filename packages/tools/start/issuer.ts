@@ -79,7 +79,7 @@ export const startIssuer = async ({ server, signingKey, settings }: Reserved) =>
  */
 export const makeCertificate = async (): Promise<{ key: string; certificate: string }> => {
   const { private: key, cert: certificate } = await generate(
-    [{ name: 'commonName', value: `Plant Store local issuer ${randomUUID()}` }],
+    [{ name: 'commonName', value: `Local token issuer ${randomUUID()}` }],
     { keyType: 'ec', extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }] },
   );
   return { key, certificate };

@@ -1,4 +1,4 @@
-/** What `npm start` and `npm run request` know of the lines that a service's functions log. */
+/** What the commands `start` and `request` know of the lines that a service's functions log. */
 import type { AccessLogLine, LogFormat } from 'http-api-emulator/request-log';
 
 /** Explains the reasons in the authorizer's log that are not clear by themselves. */

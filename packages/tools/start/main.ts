@@ -10,15 +10,16 @@ import { closeServer, listenOnChosen } from 'http-api-emulator/servers';
 import type { Contract } from 'openapi-contract/document';
 import { curlLine, exampleRequest, readContract, referencePage } from 'openapi-contract/page';
 import { runApp, type Stacks } from '../app.ts';
+import { ourCommand } from '../terminal.ts';
 import { prebuildBundles, withSources, writeBundles } from './bundles.ts';
 import { reserveIssuer } from './issuer-address.ts';
 import { logFormat } from './log-format.ts';
 import type { Service } from './reloader.ts';
 import { fetchToken, removeStaleSession, writeSession } from './session.ts';
-import { contractFile, dataFolder, readPort } from './settings.ts';
+import { clientName, contractFile, dataFolder, readPort } from './settings.ts';
 import { tokenCommand } from './token-command.ts';
 
-type Options = { debug?: number; watch?: true; verbose?: true };
+export type Options = { debug?: number; watch?: true; verbose?: true };
 
 /** Serves the project in the current folder until Ctrl-C. */
 export const start = async (options: Options): Promise<void> => {
@@ -93,6 +94,7 @@ const startService = async (serving: Serving, { debug: inspectorPort, watch, ver
     intercept: referencePage({
       readContract: () => readContract(contractFile),
       tokenCommand: tokenCommand(),
+      client: clientName(),
       newToken: () => fetchToken(issuer),
       requests: () => emulator.log,
       routeKeys: () => emulator.routeKeys,
@@ -145,5 +147,5 @@ const announce = (emulator: Emulator, contract: Contract, watch?: true): void =>
   if (example) say(`Try it, in another terminal:\n\n${curlLine(url, example, tokenCommand())}\n`);
   say(`${example ? 'Or' : 'Try it'} in a browser: ${url}/docs`);
   if (watch) say('Changes in functions/, infra/ and schemas/ are served without a restart.');
-  say('Ctrl-C stops the service. One row per request (npm run -s request -- ID shows all of one):');
+  say(`Ctrl-C stops the service. One row per request (${ourCommand} request <id> shows all of one):`);
 };

@@ -7,7 +7,7 @@ import { watch } from 'chokidar';
 import { type BuildContext, context as prepareBuild } from 'esbuild';
 import type { Emulator } from 'http-api-emulator';
 import { ReloadQueue, type Serving, say } from 'http-api-emulator/command';
-import { runCommand, type Stacks } from '../app.ts';
+import { runToEnd, type Stacks } from '../app.ts';
 import { withoutHash } from '../terminal.ts';
 import { type Bundle, bundleOf, bundleOptions, keepBundle, sha256Of, writeBundle, writeBundles } from './bundles.ts';
 
@@ -39,15 +39,15 @@ const loaded = [
   'package.json',
   'packages/tools/start',
   'packages/tools/app.ts',
-  'packages/contract/page',
   'packages/emulator',
   'packages/contract/document.ts',
+  'packages/contract/page',
   'packages/cdk/bundling.ts',
 ];
 
 /**
- * What is not watched: functions/generated is made from the contract, only tests read schemas/released, and each page
- * load reads the script of the reference page.
+ * What is not watched: functions/generated is made from the contract, only tests read schemas/released, and each load of
+ * the reference page reads its script.
  */
 const ignored = [
   'functions/generated',
@@ -111,7 +111,7 @@ class Reloader {
    */
   async reload(files: string[]): Promise<string> {
     const hasChanged = (start: string): boolean => files.some((file) => file.startsWith(start));
-    if (!isCurrent()) await runCommand('.', [process.execPath, ...generator], this.#stop.signal);
+    if (!isCurrent()) await runToEnd('.', [process.execPath, ...generator], this.#stop.signal);
     const isStack =
       ['schemas/', 'packages/contract/', 'packages/cdk/', 'infra/', 'cdk.json'].some(hasChanged) ||
       // If two entries have the same bundle, only the app knows which function has which.

@@ -1,4 +1,5 @@
 /** The settings of `npm start`: its options, and environment variables. */
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { InvalidArgumentError } from 'commander';
 
@@ -24,8 +25,11 @@ export const takenByNpm = (): string[] => {
 /** The contract, in the current folder. */
 export const contractFile = 'schemas/openapi.yaml';
 
-/** The folder for the local service's plants and session: DATA_DIR, or else .plant-store in the current folder. */
-export const dataFolder = (): string => path.resolve(process.env['DATA_DIR'] || '.plant-store');
+/** Reads the name of the npm package of the service's client. */
+export const clientName = (): string => JSON.parse(readFileSync('client/package.json', 'utf8')).name;
+
+/** The folder for the local service's items and session: DATA_DIR, or else .local-service in the current folder. */
+export const dataFolder = (): string => path.resolve(process.env['DATA_DIR'] || '.local-service');
 
 /** Reads the variable PORT, in which 0 means any free port. */
 export const readPort = (): number => {

@@ -1,5 +1,5 @@
 /**
- * Plays an AWS account, and its gateways, for the proof. The programs aws, npx, npm, node and git in `bin` send
+ * Plays an AWS account, and its gateways, for the proof. The programs aws, npx, lambda-service, node and git in `bin` send
  * their arguments here; the answers to `aws` are those after --query. A deployment of a version ends as it should.
  */
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -97,7 +97,7 @@ export class FakeAccount {
     this.bin = path.join(folder, 'bin');
     mkdirSync(this.bin);
     writeFileSync(path.join(this.bin, 'aws'), program(port), { mode: 0o755 });
-    for (const name of ['npx', 'npm', 'node', 'git']) symlinkSync('aws', path.join(this.bin, name));
+    for (const name of ['npx', 'lambda-service', 'node', 'git']) symlinkSync('aws', path.join(this.bin, name));
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -292,7 +292,7 @@ export class FakeAccount {
       mkdirSync(folder, { recursive: true });
       return folder;
     },
-    npm: (option, words) => {
+    'lambda-service': (option, words) => {
       const stack = () => this.#stack(option('stack'));
       if (words.includes('token')) return `eyJhbGciOiJSUzI1NiJ9.${stack().name}.AAAA`;
       if (words.includes('request'))

@@ -26,6 +26,7 @@ const start = async (changes: Partial<Parameters<typeof referencePage>[0]> = {})
       readContract: readOurs,
       newToken,
       tokenCommand: `print "a token"`,
+      client: 'shop-client',
       requests: () => [],
       routeKeys: () => ['POST /plants'],
       ...changes,
@@ -72,8 +73,7 @@ const pageOf = (operation: object, components = {}): string =>
       paths: { '/things/{id}': { put: { operationId: 'putThing', responses: {}, ...operation } } },
       components: { schemas: {}, ...components },
     },
-    '',
-    '',
+    { token: '', tokenCommand: '', client: '' },
   );
 
 test('the page at /docs has each example as it is in the contract, without rounding a number', () => {

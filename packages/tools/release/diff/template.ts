@@ -1,4 +1,4 @@
-/** Synthesizes the stacks that `npm run diff` compares, and reads their templates. */
+/** Synthesizes the stacks that `diff` compares, and reads their templates. */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { type Resource, runApp, type Stacks, type StackTemplate, type Template } from '../../app.ts';

@@ -30,7 +30,7 @@ import { type Browser, chromium, type Locator, type Route } from 'playwright-cor
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { operations as generated } from '../../../../functions/generated/contract.ts';
 import { fetchToken, readSession } from '../../start/session.ts';
-import { contractFile } from '../../start/settings.ts';
+import { clientName, contractFile } from '../../start/settings.ts';
 import { tokenCommand } from '../../start/token-command.ts';
 
 const { method, path } = generated.createPlant;
@@ -116,7 +116,10 @@ const createPlant = (): Locator => blockOf('createPlant');
 
 /** Opens the reference page of the contract with other paths. */
 const openPageOf = async (paths: Contract['paths']): Promise<void> => {
-  const body = render({ ...(await readContract(contractFile)), paths }, token, tokenCommand());
+  const body = render(
+    { ...(await readContract(contractFile)), paths },
+    { token, tokenCommand: tokenCommand(), client: clientName() },
+  );
   await page.route(`${url}/docs`, (route) => route.fulfill({ body, contentType: 'text/html' }));
   await page.goto(`${url}/docs`);
 };

@@ -7,8 +7,8 @@ import { anyText } from '@lambda-service/testing/any-text';
 import { testFolder } from '@lambda-service/testing/programs';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Failed } from '../../cli/connection.ts';
-import { concurrencyFor, FailedLines } from '../../cli/import-file.ts';
+import type { Failed, Operations } from '../../cli/connection.ts';
+import { chooseOperation, concurrencyFor, FailedLines } from '../../cli/import-file.ts';
 import { type Create, ImportEnded, type ImportedLine, importLines, retryWhileSilent } from '../../cli/import-lines.ts';
 import { Progress } from '../../cli/progress.ts';
 
@@ -65,11 +65,50 @@ test('an import returns the lines in the order of the file, each with its number
   ]);
 });
 
+describe('the operation of an import', () => {
+  const adding = (id: string, fields: string[], requires: string[] = fields, more: object = {}) => {
+    const body = Object.fromEntries(fields.map((name) => [name, 'string']));
+    const operation = { method: 'POST', path: '/', parameters: [], body, requires, responses: [], errorCodes: [] };
+    return { [id]: { file: id, ...operation, ...more } };
+  };
+  const parameters = [{ name: 'id', in: 'path', type: 'string', required: true }] as const;
+  const others = {
+    ...adding('replace', ['id', 'name'], [], { method: 'PUT' }),
+    ...adding('move', ['id', 'name'], [], { parameters }),
+  };
+  const several = { ...adding('addPot', ['id', 'size'], ['id']), ...adding('addTree', ['id', 'name']), ...others };
+
+  test.each<[expected: string, operations: Operations, item: object, named?: string]>([
+    ['addTree', { ...adding('addTree', ['id']), ...others }, { colour: 'red' }],
+    ['addPot', several, { id: 1 }],
+    ['addTree', several, { name: 'oak', id: 1 }],
+    ['addTree', several, { id: 1 }, 'addTree'],
+    ['addAny', adding('addAny', []), { colour: 'red' }],
+  ])(
+    'is %s, which is named, the only one, or the one whose body the first line fits',
+    (expected, operations, item, named) => {
+      expect(chooseOperation(operations, item, named)).toBe(expected);
+    },
+  );
+
+  test.each<[sentence: string, operations: Operations, named?: string]>([
+    ['The first line fits no operation that adds an item (none).', others],
+    ['The first line fits no operation that adds an item (addPot, addTree).', several],
+    [
+      'The first line fits several operations (addAny, addRose): name one with --operation.',
+      { ...adding('addAny', []), ...adding('addRose', ['colour']) },
+    ],
+    ['An import cannot use the operation move, only those that add an item: addPot, addTree.', several, 'move'],
+  ])('is refused with the sentence "%s"', (sentence, operations, named) => {
+    expect(() => chooseOperation(operations, { colour: 'red' }, named)).toThrow(new Error(sentence));
+  });
+});
+
 test.each([
   [4, {}],
   [16, { url: 'https://host.example' }],
   [16, { stack: 'PlantStore' }],
-])('an import sends %s plants at the same time to %j', async (expected, target) => {
+])('an import sends %s items at the same time to %j', async (expected, target) => {
   const file = Readable.from([Buffer.from('{}\n'.repeat(40))]);
   let [running, most] = [0, 0];
   const create: Create = async () => {

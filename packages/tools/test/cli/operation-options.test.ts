@@ -35,8 +35,10 @@ const parse = async (operation: Operation, ...args: string[]) => {
   let printed = '';
   const command = new Command('do').exitOverride().configureOutput({ writeErr: (text) => (printed += text) });
   const given = addOptions(command, operation);
+  let values: unknown[];
   try {
     command.parse(args, { from: 'user' });
+    values = given();
   } catch {
     return printed;
   }
@@ -46,7 +48,7 @@ const parse = async (operation: Operation, ...args: string[]) => {
     return new Response('', { status: 404 });
   };
   const { send } = createClient({ send: operation }, { baseUrl, token: 'a.b.c', fetch });
-  await send(...(given() as [unknown]));
+  await send(...(values as [unknown]));
   return sent;
 };
 
@@ -106,13 +108,20 @@ test('an operation without a body has no argument but its parameters, and option
   expect(addOptions(new Command(), { ...list, parameters: [] })()).toEqual([]);
 });
 
-test('the help of a command says which options are required, their types, how to write null, and which field another name is for', () => {
+test('the help of a command says which options are required, their types, how to write null, which field another name is for, and what the contract says', () => {
   const command = new Command().configureHelp({ helpWidth: 200 });
-  addOptions(command, putThing);
+  addOptions(
+    command,
+    putThing,
+    new Map([
+      ['id', 'Identifies the thing'],
+      ['size', 'One of: 1, 2'],
+    ]),
+  );
   const help = command.helpInformation();
   for (const line of [
-    /--id <int64> +required$/m,
-    /--size <integer>$/m,
+    /--id <int64> +required. Identifies the thing$/m,
+    /--size <integer> +One of: 1, 2$/m,
     /--items <json> +object\[\]$/m,
     /--note <string or null> +null is null; text in double quotes, such as "null", is read as JSON$/m,
     /--field-url <string> +for url$/m,
@@ -124,8 +133,9 @@ test('the help of a command says which options are required, their types, how to
 test.each([
   ['create-thing delete-thing', 'create delete'],
   ['create-thing create-thing-part get-thing', 'create-thing create-thing-part get'],
-  ['add-thing import-things', 'add-thing import-things'],
-])('the operations in the files %s have the commands %s, none of which is `add` or `import`', (files, commands) => {
+  ['start-thing import-things', 'start-thing import-things'],
+  ['start', 'call-start'],
+])('the operations in the files %s have the commands %s, none of which is another command', (files, commands) => {
   const names = files.split(' ');
-  expect(names.map((name) => commandName(name, names)).join(' ')).toBe(commands);
+  expect(names.map((name) => commandName(name, names, ['start', 'import'])).join(' ')).toBe(commands);
 });

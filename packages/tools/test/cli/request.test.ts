@@ -1,11 +1,10 @@
-/** Tests what `npm run request` finds and prints; start.test.ts lets it find requests to a local service. */
+/** Tests what `request` finds and prints; start.test.ts lets it find requests to a local service. */
 
 import { startAccount } from '@lambda-service/testing/fake-aws';
 import { testFolder } from '@lambda-service/testing/programs';
 import { answer, startScriptedService } from '@lambda-service/testing/servers';
 import { until } from '@lambda-service/testing/waiting';
 import { describe, expect, inject, onTestFinished, test, vi } from 'vitest';
-import { request } from '../../cli/request.ts';
 import { describeDeployed, describeLocal } from '../../cli/traced-request.ts';
 import { writeSession } from '../../start/session.ts';
 import { runHere } from './kit/run-here.ts';
@@ -18,12 +17,12 @@ const makeLocal = async (url: string): Promise<void> => {
   vi.stubEnv('DATA_DIR', folder);
 };
 
-test('npm run request says, for the id of a request that the local service does not know, how many requests it keeps', async () => {
+test('request says, for the id of a request that the local service does not know, how many requests it keeps', async () => {
   await makeLocal((await startScriptedService(answer(200, []))).baseUrl);
   await expect(describeLocal('QcNvjVNaC1t4m14=')).rejects.toThrow(/no request QcNvjVNaC1t4m14=.*latest 1,000/);
 });
 
-test('npm run request says that the local service was probably killed if it does not answer', async () => {
+test('request says that the local service was probably killed if it does not answer', async () => {
   await makeLocal('http://127.0.0.1:9');
   await expect(describeLocal('x')).rejects.toThrow(/does not answer; it was probably killed/);
 });
@@ -72,12 +71,12 @@ const startLogs = async (results: object[][], groups: Record<string, string> = l
   return { queries, environment };
 };
 
-test("npm run request -- --stack prints a request and all log lines about it, even lines that have only Lambda's own request id", async () => {
+test("request --stack prints a request and all log lines about it, even lines that have only Lambda's own request id", async () => {
   const { queries, environment } = await startLogs([
     [access, allowed],
     [access, allowed, report],
   ]);
-  expect(await runHere(request, [id, '--stack', 'PlantStore', '--days', '7'], environment).ended).toEqual({
+  expect(await runHere(['request', id, '--stack', 'PlantStore', '--days', '7'], environment).ended).toEqual({
     code: 0,
     stdout: [
       `26/Nov/2026:16:05:09 +0000 POST /plants 500 5021 ms ${id} the function timed out`,
@@ -99,8 +98,8 @@ test("npm run request -- --stack prints a request and all log lines about it, ev
   expect(queries()).toMatchObject([of(withId), of(`${withId} or requestId in ${both} or (${failed})`)]);
 });
 
-test('npm run request refuses a request id that could change the query', async () => {
-  const { code, stderr } = await runHere(request, ['a"b']).ended;
+test('request refuses a request id that could change the query', async () => {
+  const { code, stderr } = await runHere(['request', 'a"b']).ended;
   const sentence = 'It must be the header apigw-requestid of a response.';
   expect([code, stderr]).toEqual([1, expect.stringContaining(sentence)]);
 });
@@ -156,7 +155,7 @@ describe('in the logs of a deployed stack, a search for a request', () => {
     const none = `The logs of the stack PlantStore have no request ${id} in the last day. Lines arrive some seconds`;
     await expect(find((await startLogs([])).environment)).rejects.toThrow(none);
     const noLogs = await startLogs([], {});
-    await expect(find(noLogs.environment)).rejects.toThrow('does not have the logs of a Plant Store.');
+    await expect(find(noLogs.environment)).rejects.toThrow('does not have the logs of a service.');
     const unknown = 'The stack Other cannot be read: Stack with id Other does not exist';
     await expect(find(noLogs.environment, 'Other')).rejects.toThrow(new Error(unknown));
   });

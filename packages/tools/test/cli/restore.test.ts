@@ -1,4 +1,4 @@
-/** Tests `npm run restore` as the runbook uses it, but between two tables of a local store. */
+/** Tests the command `restore` as the runbook uses it, but between two tables of a local store. */
 import {
   type AttributeValue,
   DynamoDB,
@@ -7,7 +7,6 @@ import {
   ScanCommand,
 } from '@aws-sdk/client-dynamodb';
 import { type Item, tableKey } from '@lambda-service/testing/data';
-import { programs, run } from '@lambda-service/testing/programs';
 import {
   anyCredentials,
   dynamoDbError,
@@ -19,7 +18,6 @@ import {
 import { until } from '@lambda-service/testing/waiting';
 import { createTable } from 'http-api-emulator/testing/store';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { restore } from '../../cli/restore.ts';
 import { checkTables, restoreItems } from '../../cli/restore-items.ts';
 import { runHere } from './kit/run-here.ts';
 
@@ -52,7 +50,7 @@ const createSource = async (items: Item[], type = tableKey.type, sortKey: KeySch
   for (const each of items) await put(tables.from, each);
 };
 
-const start = (args = both) => runHere(restore, args, storeEnvironment(store.endpoint)).ended;
+const start = (args = both) => runHere(['restore', ...args], storeEnvironment(store.endpoint)).ended;
 /** Restores all items. @returns their outcomes, sorted */
 const restoreAll = async (): Promise<string[]> => {
   const outcomes: string[] = [];
@@ -60,7 +58,7 @@ const restoreAll = async (): Promise<string[]> => {
   return outcomes.sort();
 };
 
-test('npm run restore copies each item unchanged: every digit, every attribute type, and attributes that are not in the contract', async () => {
+test('restore copies each item unchanged: every digit, every attribute type, and attributes that are not in the contract', async () => {
   const odd = item('-9223372036854775808', {
     exact: { N: '12345678901234567890123456789012345678' },
     tiny: { N: '0.00000000000000000000000000000000000001' },
@@ -97,7 +95,7 @@ test('a restore never overwrites an item in the target table, and keeps items th
   expect(await store.size()).toBe(3);
 });
 
-test('npm run restore goes on after an item that DynamoDB throttles or cannot store, counts that item as failed, and says why', async () => {
+test('restore goes on after an item that DynamoDB throttles or cannot store, counts that item as failed, and says why', async () => {
   await createSource(['1', '2', '3', '4'].map((id) => item(id)));
   store.fail('1', dynamoDbError(400, 'ThrottlingException'));
   store.fail('2', dynamoDbError(500, 'InternalServerError'));
@@ -117,18 +115,18 @@ test('a restore stops after an error with which all remaining items would fail, 
   expect(store.calls() - callsBefore).toBeLessThan(ids.length);
 });
 
-test('npm run restore prints how many items it has restored if the user stops it', async () => {
+test('restore prints how many items it has restored if the user stops it', async () => {
   await createSource([item('1'), item('2')]);
   const reached = Promise.withResolvers<void>();
   store.fail('2', (call) => {
     reached.resolve();
     return hang(call);
   });
-  const { child, ended } = run(process.execPath, [programs.restore, ...both], storeEnvironment(store.endpoint));
+  const { child, ended } = runHere(['restore', ...both], storeEnvironment(store.endpoint));
   await reached.promise;
   // The store must not be closed while it still writes this item.
   await until(async () => (await store.read('1')) !== undefined);
-  child.kill('SIGINT');
+  child.emit('SIGINT');
   const stderr = /^Stopped: \d restored, 0 already there, 0 failed so far\. Run the same command/;
   expect(await ended).toEqual({ code: 130, stdout: '', stderr: expect.stringMatching(stderr) });
 });
@@ -145,7 +143,7 @@ test('a restore refuses a restored table whose key differs from that of the live
 test.each<[what: string, args: string[], sentence: string]>([
   ['one table twice', ['--from', 'live', '--to', 'live'], 'error: --from and --to are the same table\n'],
   ['an unknown table', ['--from', 'live', '--to', 'other'], 'The table other cannot be read: '],
-])('npm run restore says in one sentence what is wrong: %s', async (_, args, sentence) => {
+])('restore says in one sentence what is wrong: %s', async (_, args, sentence) => {
   const { code, stdout, stderr } = await start(args);
   expect([code, stdout, stderr.startsWith(sentence)]).toEqual([1, '', true]);
 });

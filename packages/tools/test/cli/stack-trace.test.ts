@@ -1,4 +1,4 @@
-/** Tests how stack traces are found in logs and translated, and `npm run stack-trace` as a user runs it. */
+/** Tests how stack traces are found in logs and translated, and `stack-trace` as a user runs it. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import { testFolder } from '@lambda-service/testing/programs';
 import { buildSync } from 'esbuild';
 import { takeStacks } from 'http-api-emulator/request-log';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
-import { stackTrace, translateLog } from '../../cli/stack-trace.ts';
+import { translateLog } from '../../cli/stack-trace.ts';
 import { hasPlaces, mapOf, toSources, withSources } from '../../start/bundles.ts';
 import { runHere } from './kit/run-here.ts';
 
@@ -21,7 +21,7 @@ const stack = 'Error: oops\n    at start (/var/task/index.js:1:2000)';
 const records = bundles.map((bundle) => ({ level: 'ERROR', message: { cause: { stack }, bundle } }));
 
 /** Runs here, because the source maps that it makes, which takes a second, are those of the other tests, too. */
-const command = runHere(stackTrace, ['--bundle', bundles[0] ?? '']);
+const command = runHere(['stack-trace', '--bundle', bundles[0] ?? '']);
 const log = records.map((record) => `2026-11-22T10:00:00Z ${JSON.stringify(record)}\n`).join('');
 command.child.stdin.end(`${log}${stack}\nEND\x1b[2J\n`);
 const printed = await command.ended;
@@ -116,7 +116,7 @@ describe('stack traces in a log line', () => {
   });
 });
 
-test('npm run stack-trace prints each log line, with or without a timestamp, and the translated stack trace below it, and one of the bundle in --bundle', () => {
+test('stack-trace prints each log line, with or without a timestamp, and the translated stack trace below it, and one of the bundle in --bundle', () => {
   const { code, stdout, stderr } = printed;
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(
@@ -141,8 +141,8 @@ test.each<[says: RegExp, bundle: string | undefined]>([
   expect(() => translateLog(stack, bundle)).toThrow(says);
 });
 
-test('npm run stack-trace refuses input without a stack trace', async () => {
-  const { child, ended } = runHere(stackTrace);
+test('stack-trace refuses input without a stack trace', async () => {
+  const { child, ended } = runHere(['stack-trace']);
   child.stdin.end('{"outcome":"created"}');
   const stderr = expect.stringContaining('has no line of a stack trace');
   expect(await ended).toEqual({ code: 1, stdout: '', stderr });

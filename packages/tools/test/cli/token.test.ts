@@ -1,4 +1,4 @@
-/** Tests how `npm run token` gets a token for the local service and, with --stack, for a deployed stack. */
+/** Tests how the command `token` gets a token for the local service and, with --stack, for a deployed stack. */
 import tls from 'node:tls';
 import { startAccount } from '@lambda-service/testing/fake-aws';
 import { testFolder } from '@lambda-service/testing/programs';
@@ -7,20 +7,19 @@ import { until } from '@lambda-service/testing/waiting';
 import { decodeJwt } from 'jose';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { fetchDeployedToken, readDeployedIssuer } from '../../cli/deployed-issuer.ts';
-import { token } from '../../cli/token.ts';
 import { startIssuer } from '../../start/issuer.ts';
 import { reserveIssuer } from '../../start/issuer-address.ts';
 import { writeSession } from '../../start/session.ts';
 import { runHere } from './kit/run-here.ts';
 
-test('npm run token prints only a token or, if no local service is running, only what to do', async () => {
+test('token prints only a token or, if no local service is running, only what to do', async () => {
   const folder = await testFolder();
   const issuer = await startIssuer(await reserveIssuer());
   onTestFinished(issuer.close);
   issuer.setScope('plants/create');
   const { tokenUrl, clientId, clientSecret, scope, certificate } = issuer;
   const end = writeSession(folder, { url: 'http://x', tokenUrl, clientId, clientSecret, scope, certificate });
-  const run = () => runHere(token, [], { DATA_DIR: folder }).ended;
+  const run = () => runHere(['token'], { DATA_DIR: folder }).ended;
   const { code, stdout, stderr } = await run();
   expect([code, stderr]).toEqual([0, '']);
   expect(decodeJwt(stdout)).toMatchObject({ scope });
@@ -34,7 +33,7 @@ test('a command escapes the control characters in what a server says', async () 
   const { baseUrl } = await startScriptedService(answer(400, { error: '\u001b]0;x\u0007\r\u009b' }));
   const client = { clientId: 'x', clientSecret: 'x', scope: 'x', certificate: tls.rootCertificates[0] ?? '' };
   writeSession(folder, { url: 'http://127.0.0.1:9', tokenUrl: baseUrl, ...client });
-  const { code, stdout, stderr } = await runHere(token, [], { DATA_DIR: folder }).ended;
+  const { code, stdout, stderr } = await runHere(['token'], { DATA_DIR: folder }).ended;
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toContain('refused: \\u001b]0;x\\u0007\\u000d\\u009b\n');
 });
@@ -48,12 +47,12 @@ const source = {
 const outputs = { TokenUrl: source.tokenUrl, ClientId: 'client', UserPoolId: 'pool', Scope: 'plants/create' };
 const secret = () => ({ body: { UserPoolClient: { ClientSecret: 'shh' } } });
 
-test("npm run token -- --stack prints only the token to stdout, and says on stderr that it waits for the issuer's new domain", async () => {
+test("token --stack prints only the token to stdout, and says on stderr that it waits for the issuer's new domain", async () => {
   const { baseUrl, received } = await startScriptedService(answer(404, {}), answer(200, { access_token: 'a.b.c' }));
   const { calls, environment } = await startAccount({ outputs: { ...outputs, TokenUrl: baseUrl } }, secret);
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
-  const { ended } = runHere(token, ['--stack', 'PlantStore', '--scope', 'plants/read'], environment);
+  const { ended } = runHere(['token', '--stack', 'PlantStore', '--scope', 'plants/read'], environment);
   await until(() => {
     vi.runOnlyPendingTimers();
     return received.length === 2;
@@ -86,9 +85,9 @@ describe('reading the issuer of a deployed stack', () => {
     [
       'trusts another issuer',
       { Scope: 'plants/create', Issuer: 'https://issuer.example' },
-      'The stack PlantStore accepts tokens from https://issuer.example: get one there, with the scope plants/create (for npm run plant, set ACCESS_TOKEN to it).',
+      'The stack PlantStore accepts tokens from https://issuer.example: get one there, with the scope plants/create (for calls from here, set ACCESS_TOKEN to it).',
     ],
-    ['has no client', { ...outputs, ClientId: '' }, 'The stack PlantStore does not have the outputs of a Plant Store.'],
+    ['has no client', { ...outputs, ClientId: '' }, 'The stack PlantStore does not have the outputs of a service.'],
   ])('says so if the stack %s', async (_, given, sentence) => {
     const { environment } = await startAccount({ outputs: given }, secret);
     await expect(read(environment)).rejects.toThrow(new Error(sentence));

@@ -109,7 +109,7 @@ const rules: Rule[] = [
   },
   packageRule('client'),
   packageRule('testing', /^aws-lambda$/, /^a computed path$/),
-  packageRule('tools', generated),
+  packageRule('tools', /^a computed path$/),
   // The emulator loads the functions' handlers with `import()` of a computed path.
   packageRule('emulator', /^aws-lambda$/, /^a computed path$/),
   // The emulator is published without the other packages, so its tests stand on none of them.

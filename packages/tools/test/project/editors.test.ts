@@ -63,7 +63,9 @@ describe('the dev container', () => {
     vi.stubEnv('PORT', '');
     const [service, debug, ...others] = devContainer.forwardPorts;
     expect([service, ...others]).toEqual([readPort()]);
-    expect(readFileSync(path.join(root, 'packages/tools/main.ts'), 'utf8')).toContain(`on port ${debug} unless`);
+    expect(readFileSync(path.join(root, 'packages/tools/start/command.ts'), 'utf8')).toContain(
+      `on port ${debug} unless`,
+    );
     expect(devContainer.otherPortsAttributes).toEqual({ onAutoForward: 'ignore' });
     // /docs refuses a Host header with another port.
     expect(devContainer.portsAttributes['3000'].requireLocalPort).toBe(true);

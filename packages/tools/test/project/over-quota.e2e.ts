@@ -1,5 +1,5 @@
 /**
- * Runs the same tests as `npm run journey`, behind a gateway that often refuses a request because a quota is used up.
+ * Runs the command `journey` behind a gateway that often refuses a request because a quota is used up.
  */
 import { globSync } from 'node:fs';
 import http, { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -8,7 +8,6 @@ import { startServer } from '@lambda-service/testing/servers';
 import { storeEnvironment } from '@lambda-service/testing/store';
 import { startTrial } from '@lambda-service/testing/trial';
 import { expect, test } from 'vitest';
-import packageJson from '../../../../package.json' with { type: 'json' };
 
 /** How often a body is refused at most. The journey sends a request eight times. */
 const mostRefusals = 4;
@@ -31,7 +30,7 @@ const refusals = [
   [503, 'Service Unavailable'],
 ] as const;
 
-test('npm run journey passes even if the gateway refuses every seventh request', async () => {
+test('journey passes even if the gateway refuses every seventh request', async () => {
   const refusalsOf = new Map<string, number>();
   let [number, refused] = [0, 0];
   const server = createServer(async (request, response) => {
@@ -46,12 +45,10 @@ test('npm run journey passes even if the gateway refuses every seventh request',
     return response.end(JSON.stringify({ message }));
   });
   const API_URL = `http://127.0.0.1:${await startServer(server)}`;
-  const [, ...script] = packageJson.scripts.journey.split(' ');
-  const args = ['node_modules/vitest/vitest.mjs', ...script, '--reporter=default'];
   // Clear VITEST_REPORT, because the inner run must not overwrite the report of this run.
   const deployment = { ...storeEnvironment(store.endpoint), ACCESS_TOKEN: stack.token, API_URL };
   const environment = { ...deployment, VITEST_REPORT: '' };
-  const { code, stdout, stderr } = await run(process.execPath, args, environment).ended;
+  const { code, stdout, stderr } = await run(process.execPath, ['packages/tools/bin.js', 'journey'], environment).ended;
   expect(code, stdout + stderr).toBe(0);
   for (const file of globSync('**/*.journey.ts', { cwd: 'test' })) expect(stdout).toContain(file);
   expect(refused, 'requests refused').toBeGreaterThan(10);

@@ -56,7 +56,7 @@ describe.each(files)('the workflow %s', (file) => {
   });
 });
 
-test('each rule that npm run diff --allow can lift, and no other rule, has a label that lifts the rule for a pull request', () => {
+test('each rule that diff --allow can lift, and no other rule, has a label that lifts the rule for a pull request', () => {
   const { text } = read('diff.yml');
   const labels = [...text.matchAll(/'allow-([a-z-]+)'/g)].map(([, rule]) => rule);
   expect(labels).toEqual(allowable);
@@ -66,19 +66,19 @@ test('each rule that npm run diff --allow can lift, and no other rule, has a lab
   });
 });
 
-test('the workflow step that runs npm run diff compares the stacks of the service and for GitHub, and fails if a comparison fails', async () => {
+test('the workflow step that runs the command diff compares the stacks of the service and for GitHub, and fails if a comparison fails', async () => {
   const folder = await testFolder();
   const summary = path.join(folder, 'summary.md');
-  const { run = '' } = stepsOf('diff.yml').find((step) => step.run?.includes('npm run -s diff')) ?? {};
-  const runStep = (npm: string) => {
+  const { run = '' } = stepsOf('diff.yml').find((step) => step.run?.includes('npx @lambda-service/tools diff')) ?? {};
+  const runStep = (npx: string) => {
     // Functions, not files: while another thread starts a process, Linux may refuse to run a file just written.
-    const script = `npm() (\n${npm}\n)\ngit() (\n[ "$*" = "cat-file -e HEAD^1:packages/cdk/github.ts" ]\n)\n${run}`;
+    const script = `npx() (\n${npx}\n)\ngit() (\n[ "$*" = "cat-file -e HEAD^1:packages/cdk/github.ts" ]\n)\n${run}`;
     const files = { RUNNER_TEMP: folder, GITHUB_STEP_SUMMARY: summary, GITHUB_REPOSITORY: 'an-owner/a repository' };
     const env = { PATH: process.env['PATH'], ...files, ALLOW_IAM: '', ALLOW_ROUTE: 'yes' };
     return spawnSync('bash', ['-e', '-c', script], { cwd: folder, env }).status;
   };
   expect(runStep('printf "%s|" "$@"; echo')).toBe(0);
-  const diff = 'run|-s|diff|--|--allow|route|-c|';
+  const diff = '@lambda-service/tools|diff|--allow|route|-c|';
   // Older commits do not know the address `none`.
   expect(readFileSync(summary, 'utf8').split('\n').slice(1, 3)).toEqual([
     `${diff}stage=prod|-c|alarmEmail=alarms@example.com|HEAD^1|`,
@@ -108,7 +108,7 @@ test.each(['dev', 'prod'])('stage %s is synthesized without AWS credentials, and
     new RegExp(`^npx cdk synth --quiet -c stage=${stage} `),
     /^aws-actions\/configure-aws-credentials@/,
     /^npx cdk deploy --app cdk\.out (?!.*-c )/,
-    new RegExp(`^npm run -s verify -- --stack ${stack}$`),
+    new RegExp(`^npx @lambda-service/tools verify --stack ${stack}$`),
     /^actions\/attest-build-provenance@/,
   ];
   const places = inOrder.map((step) => steps.findIndex(({ uses, run }) => step.test(uses ?? run ?? '')));

@@ -1,5 +1,5 @@
 /**
- * Runs `npm run diff` as a whole, in a copy of the project. diff.test.ts tests the command with a small project, and
+ * Runs the command `diff` as a whole, in a copy of the project. diff.test.ts tests the command with a small project, and
  * the tests in packages/tools/test/release/diff/ cover each kind of change.
  */
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { startIn } from '../../release/project-copy.ts';
 
 const never = new AbortController().signal;
 
-test('npm run diff fails if a change adds a permission, breaks clients and leaves Cognito, and reports all three, even with --allow route, which permits none', async () => {
+test('diff fails if a change adds a permission, breaks clients and leaves Cognito, and reports all three, even with --allow route, which permits none', async () => {
   const copy = await copyProject(await testFolder());
   const node = (...args: string[]) => startIn(copy, [process.execPath, ...args], never);
   const edit = async (file: string, from: RegExp, to: string) => {
@@ -34,7 +34,7 @@ test('npm run diff fails if a change adds a permission, breaks clients and leave
   await edit('infra/plant-store-stack.ts', /(?<=\.grant\(createPlant, )/, "'dynamodb:DeleteItem', ");
   await edit('schemas/openapi.yaml', /"409":/, '"410":');
   const own = ['-c', 'stage=dev', '-c', 'issuer=https://new.example', '-c', 'audience=urn:new'];
-  const diff = node('packages/tools/release/diff.ts', '--allow', 'route', ...own, '--deployed', 'stage=dev', 'HEAD');
+  const diff = node('packages/tools/bin.js', 'diff', '--allow', 'route', ...own, '--deployed', 'stage=dev', 'HEAD');
   const code = await diff.ended;
   const output = diff.output();
   expect(output).toMatch(

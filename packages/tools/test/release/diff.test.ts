@@ -1,8 +1,7 @@
-/** Tests `npm run diff` in a small project, whose app writes a cloud assembly itself; diff.e2e.ts compares real stacks. */
+/** Tests the command `diff` in a small project, whose app writes a cloud assembly itself; diff.e2e.ts compares real stacks. */
 import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { beforeEach, expect, test } from 'vitest';
-import { diff } from '../../release/diff.ts';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { runHere } from '../cli/kit/run-here.ts';
 import { files, startProject } from './kit/small-project.ts';
 
@@ -24,9 +23,13 @@ beforeEach(async () => {
   await mkdir(temporary);
 });
 
-const run = (...args: string[]) => runHere(diff(project.project), args, { TMPDIR: temporary }).ended;
+/** Runs the command in the folder of the project. */
+const run = (...args: string[]) => {
+  vi.spyOn(process, 'cwd').mockReturnValue(project.project);
+  return runHere(['diff', ...args], { TMPDIR: temporary }).ended;
+};
 
-test('npm run diff exits with code 0 if nothing has changed', async () => {
+test('diff exits with code 0 if nothing has changed', async () => {
   const { code, stdout, stderr } = await run('-c', 'stage=prod', 'HEAD');
   expect(stdout).toMatch(
     /^From HEAD \([\da-f]{8}\) to the working tree\nStack Old\nNo differences\.\n.*\n\nNothing needs more than a review\.\n$/,
@@ -34,7 +37,7 @@ test('npm run diff exits with code 0 if nothing has changed', async () => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });
 
-test('npm run diff fails if the stack moves to another region, even if its template stays the same', async () => {
+test('diff fails if the stack moves to another region, even if its template stays the same', async () => {
   await project.write({ 'infra/app.ts': app.replace('aws://1/eu', 'aws://1/us') });
   const { code, stdout } = await run('HEAD');
   expect(stdout).toMatch(
@@ -43,7 +46,7 @@ test('npm run diff fails if the stack moves to another region, even if its templ
   expect(code).toBe(1);
 });
 
-test('if the deployed commit refuses a setting, npm run diff names --deployed, and leaves no temporary file behind', async () => {
+test('if the deployed commit refuses a setting, diff names --deployed, and leaves no temporary file behind', async () => {
   const { code, stderr } = await run('--deployed', 'stage=test', 'HEAD');
   expect(stderr).toMatch(
     /^HEAD cannot be synthesized:\n(.*\n)*.*The stage is test\.\n(.*\n)*.* --deployed stage=dev\n$/,
@@ -52,7 +55,7 @@ test('if the deployed commit refuses a setting, npm run diff names --deployed, a
   expect(await readdir(temporary)).toEqual([]);
 });
 
-test('npm run diff explains a comparison with a commit from before a rename, and fails, because the old stack would stay behind', async () => {
+test('diff explains a comparison with a commit from before a rename, and fails, because the old stack would stay behind', async () => {
   const renamed = app.replace('Old: stack', 'New: stack');
   await project.write({ 'infra/app.ts': renamed, 'package.json': files['package.json']?.replace('shop', 'pub') ?? '' });
   const { code, stdout } = await run('HEAD');

@@ -1,14 +1,12 @@
-/** Tests `npm run verify` against fake endpoints of CloudFormation, Lambda and S3. */
+/** Tests `verify` against fake endpoints of CloudFormation, Lambda and S3. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import path from 'node:path';
-import { listEntries } from '@lambda-service/cdk/bundling';
 import { startAccount } from '@lambda-service/testing/fake-aws';
 import { startServer } from '@lambda-service/testing/servers';
 import { strToU8, zipSync } from 'fflate';
 import { expect, inject, test } from 'vitest';
-import { verify } from '../../release/verify.ts';
 import { sha256Of } from '../../start/bundles.ts';
 import { runHere } from '../cli/kit/run-here.ts';
 
@@ -61,12 +59,12 @@ const startAws = async (functions: Functions): Promise<Record<string, string>> =
 };
 
 const verifyStack = async (functions: Functions, stack = 'PlantStore') => {
-  const { code, stdout, stderr } = await runHere(verify, ['--stack', stack], await startAws(functions)).ended;
+  const { code, stdout, stderr } = await runHere(['verify', '--stack', stack], await startAws(functions)).ended;
   const [heading, ...said] = stdout.trimEnd().split('\n');
   return { code, heading, said, stderr };
 };
 
-test('npm run verify lists each deployed function that runs the code of this folder, and names the commit in it', async () => {
+test('verify lists each deployed function that runs the code of this folder, and names the commit in it', async () => {
   const said = built.map(({ id, declared }) => `${id} version 7 matches: ${declared}`);
   const commit = String.raw`commit [\da-f]{40}( and changes that are not committed)?`;
   // A copy of the project may have no git repository, or one without a commit.
@@ -76,7 +74,7 @@ test('npm run verify lists each deployed function that runs the code of this fol
   expect(await verifyStack(matching)).toEqual({ code: 0, heading, said, stderr: '' });
 });
 
-test('npm run verify fails if the stack of a developer lacks a function, unless only prod has it', async () => {
+test('verify fails if the stack of a developer lacks a function, unless only prod has it', async () => {
   const functions = Object.fromEntries(
     Object.entries(matching).filter(([id]) => !/^(SmokeTest|OutsideCheck)/.test(id)),
   );
@@ -85,7 +83,7 @@ test('npm run verify fails if the stack of a developer lacks a function, unless 
   expect(await verifyStack(fewer, 'PlantStore-dev-anna')).toMatchObject({ code: 1 });
 });
 
-test('npm run verify says what is wrong with each function and each version of it that is called', async () => {
+test('verify says what is wrong with each function and each version of it that is called', async () => {
   const other = strToU8('exports.handler = () => {};');
   const zip = zipSync({ 'index.js': other });
   const twice = Buffer.from(zipSync({ 'index.js': first.code, 'index.jt': other }));
@@ -107,19 +105,19 @@ test('npm run verify says what is wrong with each function and each version of i
     said: [
       `${first.id} version 6 (90 % of the calls, in a roll-out) differs: ${differ(first)}; its variable BUNDLE_SHA256 is not set`,
       `${first.id} version 7 (10 % of the calls, in a roll-out) matches: ${declared}`,
-      'Backdoor00000000 differs: functions/ has no entry for it',
+      'Backdoor00000000 differs: this folder has no such function',
       ...kinds.map(([id, , what]) => `${id} version $LATEST differs: ${what}`),
     ],
     stderr: expect.stringMatching(/^This is not what runs\. Check out the commit that was deployed, run npm ci, .*\n$/),
   });
-  expect(said.filter((line) => line.startsWith('The stack has no function'))).toHaveLength(listEntries().length - 3);
+  expect(said.filter((line) => line.startsWith('The stack has no function'))).toHaveLength(built.length - 3);
 });
 
 test.each<[sentence: string, zip?: Uint8Array | number]>([
   ['The stack PlantStore has no functions.'],
   [`The code of ${first.id} cannot be read: version 7 cannot be downloaded: S3 responded with 403`, 403],
   [`The code of ${first.id} cannot be read: invalid zip data`, strToU8('<html>')],
-])('npm run verify fails with the sentence "%s"', async (sentence, zip) => {
+])('verify fails with the sentence "%s"', async (sentence, zip) => {
   const functions = zip === undefined ? {} : { [first.id]: { 7: { zip, share: 1 } } };
   expect(await verifyStack(functions)).toMatchObject({ code: 1, said: [], stderr: `${sentence}\n` });
 });

@@ -1,5 +1,5 @@
 /**
- * Tests the scripts that check Node.js during `npm ci`: npm itself exits with 0 even if the Node.js package has a wrong
+ * Tests how `npm ci` and the commands find Node.js: npm itself exits with 0 even if the Node.js package has a wrong
  * hash.
  */
 import { hash } from 'node:crypto';
@@ -100,37 +100,36 @@ test('npm ci uses the pinned Node.js, and so does npm start, even if npm has rem
 });
 
 /**
- * Runs check-node.cjs on a Node.js that claims to have the given platform, version or path, in a project where npm has
- * installed `executable` as Node.js.
+ * Prepares a project on a Node.js that claims to have the given properties of `process`. There, npm has installed
+ * `executable` as Node.js. @returns the error output
  */
-const check = async (change: (binary: string) => Record<string, string>, executable = '#!/bin/sh\n') => {
+const prepareOn = async (properties: Record<string, string>, executable: string): Promise<string> => {
   const project = await createProject({ [name]: version });
   const binary = path.join(project, packaged);
   await mkdir(path.dirname(binary), { recursive: true });
   await writeFile(binary, executable, { mode: 0o755 });
-  const { version: node = version, ...others } = change(binary);
+  const { node = version, ...others } = properties;
   const values = { versions: { ...process.versions, node }, ...others };
-  const properties = Object.entries(values).map(([key, value]) => [key, { value }]);
+  const described = Object.entries(values).map(([key, value]) => [key, { value }]);
   const preload = path.join(project, 'disguise.cjs');
-  await writeFile(preload, `Object.defineProperties(process, ${JSON.stringify(Object.fromEntries(properties))});`);
-  const file = path.join(project, 'packages/tools/start/check-node.cjs');
-  return (await run(process.execPath, ['--require', preload, file]).ended).stderr;
+  await writeFile(preload, `Object.defineProperties(process, ${JSON.stringify(Object.fromEntries(described))});`);
+  const script = `cd '${project}' && '${process.execPath}' --require ./disguise.cjs packages/tools/bin.js link-node`;
+  return (await run('sh', ['-c', script]).ended).stderr;
 };
 
-test('check-node.cjs accepts the pinned Node.js of the npm package, and no other one', async () => {
-  expect(await check((execPath) => ({ execPath }))).toBe('');
-  const needed = `Plant Store needs Node.js ${version} from node_modules/${name}, but this is `;
-  expect(await check(() => ({}))).toContain(`${needed}${version} `);
-  expect(await check((execPath) => ({ execPath, version: '24.0.0' }))).toContain(`${needed}24.0.0 `);
+test('every Node.js prepares the pinned one of the npm package, but no other one in that package', async () => {
+  expect(await prepareOn({ node: '20.0.0' }, `#!/bin/sh\necho v${version}\n`)).toBe('');
+  const needed = `This service needs Node.js ${version} from node_modules/${name}, but that is v24.0.0: `;
+  expect(await prepareOn({}, '#!/bin/sh\necho v24.0.0\n')).toContain(needed);
 });
 
-test.each<[where: string, disguise: Record<string, string>, executable?: string]>([
-  ['a platform without a package', { platform: 'other' }],
+test.each<[where: string, disguise: Record<string, string>, executable: string]>([
+  ['a platform without a package', { platform: 'other' }, `#!/bin/sh\necho v${version}\n`],
   // This binary fails as the real one does on Alpine Linux: execve returns ENOENT although the file exists.
   ['Alpine Linux, which lacks the loader of the binary', {}, '#!/lib64/ld-linux-of-none.so.2\n'],
-])('on %s, check-node.cjs accepts every Node.js of the pinned major, and no other', async (_, disguise, executable) => {
+])('on %s, every Node.js of the pinned major is accepted, and no other', async (_, disguise, executable) => {
   const major = Number(version.split('.')[0]);
-  const checkVersion = (version: string) => check(() => ({ ...disguise, version }), executable);
-  expect(await checkVersion(`${major}.0.0`)).toBe('');
-  expect(await checkVersion(`${major - 1}.0.0`)).toContain(`Plant Store needs Node.js ${major}, but this is `);
+  expect(await prepareOn({ ...disguise, node: `${major}.0.0` }, executable)).toBe('');
+  const needed = `This service needs Node.js ${major}, but this is `;
+  expect(await prepareOn({ ...disguise, node: `${major - 1}.0.0` }, executable)).toContain(needed);
 });

@@ -34,7 +34,7 @@ test.each([
 });
 
 test.each([
-  ['', path.resolve('.plant-store')],
+  ['', path.resolve('.local-service')],
   ['/srv/plants', '/srv/plants'],
 ])('DATA_DIR=%s sets the data folder to %s', (value, folder) => {
   vi.stubEnv('DATA_DIR', value);

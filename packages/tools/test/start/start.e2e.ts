@@ -8,9 +8,9 @@ import {
   type LocalService,
   listData,
   post,
-  programs,
   startLocalService,
   testFolder,
+  tools,
 } from '@lambda-service/testing/programs';
 import { portMayBeTaken } from '@lambda-service/testing/servers';
 import { until } from '@lambda-service/testing/waiting';
@@ -55,7 +55,7 @@ test('npm start keeps plants and tokens after two Ctrl-C, and stops with its ter
     void first.stop('SIGINT');
     return !isRunning(first.pid);
   });
-  expect(await first.ended).toMatchObject({ code: 1, stderr: calm });
+  expect(await first.ended).toMatchObject({ code: 130, stderr: calm });
   client.destroy();
 
   // npm takes this option for itself, because there is no -- before it.
@@ -106,7 +106,7 @@ const sourcesOf = ({ params }: Message): string[] => {
 
 test('npm start -- --debug lets only a debugger that knows its address pause the functions and find their sources, and Ctrl-C ends the service even then', async () => {
   const folder = await testFolder();
-  const service = await start(folder, [...programs.start, '--debug=0']);
+  const service = await start(folder, [...tools, 'start', '--debug=0']);
   const [, address = ''] = /devtools:\S+[?&]ws=(127\.0\.0\.1:\d+\/[\w-]{36})\s/.exec(service.output()) ?? [];
   const { host } = new URL(`ws://${address}`);
   expect((await fetch(`http://${host}/json/list`)).status).toBe(404);

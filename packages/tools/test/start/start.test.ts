@@ -13,9 +13,9 @@ import {
   listData,
   pathWithCurl,
   post,
-  programs,
   run,
   startLocalService,
+  tools,
 } from '@lambda-service/testing/programs';
 import { startServer } from '@lambda-service/testing/servers';
 import { isUnavailable, retryWhile, until, untilAvailable } from '@lambda-service/testing/waiting';
@@ -33,7 +33,7 @@ await chmod(home, 0o755);
 const killed = { clientId: 'x', clientSecret: 'x', scope: 'x', certificate: 'x' };
 writeSession(home, { url: 'http://127.0.0.1:9', tokenUrl: 'https://127.0.0.1:9', ...killed });
 // With umask 000, every user may change every file whose mode the service does not set.
-const command = `umask 000; exec ${programs.start.join(' ')}`;
+const command = `umask 000; exec ${[...tools, 'start'].join(' ')}`;
 const service = await startLocalService(home, {}, ['sh', '-c', command]);
 const token = await fetchToken(readSession(home));
 afterAll(async () => {
@@ -62,7 +62,7 @@ test.each<[status: number, cause: RegExp, sent: { body?: string; path?: string; 
   [403, / the token is refused: malformed\n {4}Authorizer INFO .*"reason"/, { authorization: 'Bearer a.b.c' }],
   [400, / the path has an invalid escape sequence$/, { path: '/%' }],
   [404, / the API has no such route$/, { path: '/nothing' }],
-])('npm run request shows the cause of the status %i: %s', async (status, cause, sent) => {
+])('the command request shows the cause of the status %i: %s', async (status, cause, sent) => {
   const { body = bodyOf(), path: route = operations.createPlant.path, ...headers } = sent;
   const options = { method: 'POST', headers: { ...jsonHeaders(token), ...headers }, body };
   const response = await untilAvailable(() => fetch(service.url + route, options));
@@ -100,9 +100,8 @@ test('npm start creates its files so that no other user can read them, whatever 
 });
 
 describe('npm start prints the reason and exits with code 1', () => {
-  const [node, ...program] = programs.start;
   const start = (environment: Record<string, string>, ...args: string[]) =>
-    run(node, [...program, ...args], { PORT: '0', DATA_DIR: home, ...environment }).ended;
+    run(tools[0], [tools[1], 'start', ...args], { PORT: '0', DATA_DIR: home, ...environment }).ended;
 
   test('if its port is in use', async () => {
     const PORT = String(await startServer(createServer()));

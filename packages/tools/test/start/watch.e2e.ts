@@ -6,7 +6,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { copyProject, ownCache } from '@lambda-service/testing/copy-project';
 import { bodyOf, newId, otherContent } from '@lambda-service/testing/data';
-import { fileFolder, jsonHeaders, programs, run, startLocalService } from '@lambda-service/testing/programs';
+import { fileFolder, jsonHeaders, run, startLocalService, tools } from '@lambda-service/testing/programs';
 import { until } from '@lambda-service/testing/waiting';
 import { afterAll, expect, inject, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
@@ -23,7 +23,7 @@ const context = { ...cdkJson.context, ...trusted, permissionsBoundary: 'Limit' }
 await writeFile(path.join(copy.folder, 'cdk.json'), JSON.stringify({ ...cdkJson, context }));
 const data = path.join(home, 'data');
 await mkdir(data);
-const command = `cd '${copy.folder}' && exec ${programs.start.join(' ')} --watch 2>&1`;
+const command = `cd '${copy.folder}' && exec ${[...tools, 'start'].join(' ')} --watch 2>&1`;
 const service = await startLocalService(data, ownCache(copy), ['sh', '-c', command]);
 afterAll(async () => expect((await service.stop('SIGINT')).code, 'exit code').toBe(0));
 /** The service must still accept this token in every test, after each reload. */
@@ -108,8 +108,8 @@ test('npm start -- --watch prints stack traces with line numbers of the changed 
   expect(bundle, 'the hash in the log line').not.toBe(environment?.['BUNDLE_SHA256']);
   await editUntil(/^Reloaded CreatePlant/m, operation, () => original);
   const [, id = ''] = / 500 \d+ ms (\S+) oops$/m.exec(service.output()) ?? [];
-  const { stdout } = await run(process.execPath, [programs.request, id], { DATA_DIR: data }).ended;
-  expect(stdout, 'npm run request, after a reload').toContain(`functions/create-plant.ts:${line}:`);
+  const { stdout } = await run(process.execPath, [tools[1], 'request', id], { DATA_DIR: data }).ended;
+  expect(stdout, 'the command request, after a reload').toContain(`functions/create-plant.ts:${line}:`);
 });
 
 test("npm start -- --watch serves a new operation as soon as all its files exist, and issues tokens with the operation's scope", async () => {

@@ -1,20 +1,13 @@
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { vi } from 'vitest';
-import { type Command, runCommand } from '../../../terminal.ts';
+import { main } from '../../../main.ts';
 
 /** Changes the process of a command before the command runs. */
 export type Before = (child: { stderr: PassThrough }) => void;
 
-/** Runs a command in this process, as `run` does in another: `child.emit('SIGINT')` is its Ctrl-C. */
-export const runHere = (
-  command: Command,
-  args: string[] = [],
-  environment: Record<string, string> = {},
-  before: Before = () => {},
-) => {
-  // If npm runs the tests, it has set variables, which commands take for options.
-  for (const name of Object.keys(process.env)) if (name.startsWith('npm_config_')) vi.stubEnv(name, undefined);
+/** Runs a command line in this process, as `run` does in another: `child.emit('SIGINT')` is its Ctrl-C. */
+export const runHere = (args: string[], environment: Record<string, string> = {}, before: Before = () => {}) => {
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   const output = { stdout: '', stderr: '' };
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
@@ -26,5 +19,5 @@ export const runHere = (
   };
   const child = Object.assign(new EventEmitter(), { argv, stdin, stdout, stderr, exit, exitCode: 0 });
   before(child);
-  return { child, ended: runCommand(command, child).then(() => ({ code: child.exitCode, ...output })) };
+  return { child, ended: main(child).then(() => ({ code: child.exitCode, ...output })) };
 };

@@ -4,7 +4,7 @@ import { advice, explainRename, verdictOn } from '../../../release/diff/verdict.
 
 const found = (...rules: Finding['rule'][]): Finding[] => rules.map((rule) => ({ rule, what: `What ${rule} says.` }));
 
-test('npm run diff forbids new permissions and new routes, unless --allow names each of these rules', () => {
+test('diff forbids new permissions and new routes, unless --allow names each of these rules', () => {
   expect(verdictOn([], [])).toEqual({ lines: ['Nothing needs more than a review.'], isGood: true });
   expect(verdictOn(found('iam', 'iam'), ['route'])).toEqual({
     lines: ['FORBIDDEN: iam (--allow iam or the label allow-iam allows it)', '- What iam says.', '- What iam says.'],
@@ -14,7 +14,7 @@ test('npm run diff forbids new permissions and new routes, unless --allow names 
   expect(verdictOn(found('iam', 'route'), ['iam']).isGood).toBe(false);
 });
 
-test.each<Finding['rule']>(['loss', 'open-route', 'contract'])('npm run diff --allow has no effect on %s', (rule) => {
+test.each<Finding['rule']>(['loss', 'open-route', 'contract'])('diff --allow has no effect on %s', (rule) => {
   const { lines, isGood } = verdictOn(found(rule), ['iam', 'route', rule]);
   expect(isGood).toBe(false);
   expect(lines[0]).toBe(`FORBIDDEN: ${rule} (nothing allows it)`);
@@ -23,7 +23,7 @@ test.each<Finding['rule']>(['loss', 'open-route', 'contract'])('npm run diff --a
 
 const shop = { name: 'shop', stacks: ['Shop'] };
 
-test('npm run diff says what to do about a commit from before a rename: in a pull request, merge past the check', () => {
+test('diff says what to do about a commit from before a rename: in a pull request, merge past the check', () => {
   const sentences = explainRename('HEAD^1', shop, { name: 'pub', stacks: ['Pub', 'PubOidc'] });
   expect(sentences).toMatch(/^Nothing is compared: HEAD\^1 is from before the project was renamed from shop to pub, /);
   expect(sentences).toContain(' would create Pub and PubOidc beside Shop, which would stay as it is.');
@@ -33,11 +33,11 @@ test('npm run diff says what to do about a commit from before a rename: in a pul
 test.each([
   ['the project has the same name', { ...shop, stacks: ['Other'] }],
   ['a stack has the same name', { name: 'pub', stacks: ['Pub', 'Shop'] }],
-])('npm run diff compares as usual if %s', (_, now) => {
+])('diff compares as usual if %s', (_, now) => {
   expect(explainRename('HEAD', shop, now)).toBeUndefined();
 });
 
-test("npm run diff reports a function's new code once, and ignores the hashes that change with the code", () => {
+test("diff reports a function's new code once, and ignores the hashes that change with the code", () => {
   const template = (digit: string) => ({
     Resources: {
       Create: {

@@ -1,8 +1,8 @@
-/** Tests `npm run plant` with a server whose responses are scripted. */
+/** Tests the commands of the operations, and `import`, with a server whose responses are scripted. */
 import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import tls from 'node:tls';
-import { parseJson, toJson } from '@lambda-service/client';
+import { type Operation, parseJson, toJson } from '@lambda-service/client';
 import { bodyOf, newBody, newId, responseTo as repeatedOf } from '@lambda-service/testing/data';
 import { startAccount } from '@lambda-service/testing/fake-aws';
 import { testFolder } from '@lambda-service/testing/programs';
@@ -11,13 +11,12 @@ import { until } from '@lambda-service/testing/waiting';
 import { describe, expect, test } from 'vitest';
 import { operations } from '../../../../functions/generated/contract.ts';
 import { explain, type Failed, untilRefused } from '../../cli/connection.ts';
-import { plant } from '../../cli/plant.ts';
 import { writeSession } from '../../start/session.ts';
 import { optionsFor } from './kit/options-for.ts';
 import { runHere } from './kit/run-here.ts';
 
 const start = (args: string[], environment: Record<string, string> = {}) =>
-  runHere(plant, args, { ACCESS_TOKEN: '', INIT_CWD: '', ...environment });
+  runHere(args, { ACCESS_TOKEN: '', INIT_CWD: '', ...environment });
 const run = (...of: Parameters<typeof start>) => start(...of).ended;
 
 const { scopes, responses } = operations.createPlant;
@@ -34,7 +33,7 @@ const id = newId();
 const stored = created(id);
 const create = ['create', ...optionsFor(id)];
 
-test('plant create sends the body to the local service, with a token from the local issuer, and gets a new token if the first is refused', async () => {
+test('create sends the body to the local service, with a token from the local issuer, and gets a new token if the first is refused', async () => {
   const { baseUrl, received } = await startScriptedService(token('old'), refused, token('new'), stored);
   const DATA_DIR = await testFolder();
   const client = { clientId: 'me', clientSecret: 'shh', scope: scopes.join(' ') };
@@ -59,25 +58,25 @@ test('plant create sends the body to the local service, with a token from the lo
   ]);
 });
 
-test('plant --stack takes the address and tokens from a deployed stack, and gets a new token if the first is refused', async () => {
+test('create --stack takes the address and tokens from a deployed stack, and gets a new token if the first is refused', async () => {
   const { baseUrl, received } = await startScriptedService(token('old'), refused, token('new'), stored);
   const outputs = { ApiUrl: baseUrl, TokenUrl: baseUrl, ClientId: 'me', UserPoolId: 'pool', Scope: scopes.join(' ') };
   const secret = () => ({ body: { UserPoolClient: { ClientSecret: 'shh' } } });
   const { calls, environment } = await startAccount({ outputs }, secret);
-  const { code, stderr } = await run(['--stack', 'PlantStore', ...create], { ...environment, ACCESS_TOKEN: 'x.y.z' });
+  const { code, stderr } = await run([...create, '--stack', 'PlantStore'], { ...environment, ACCESS_TOKEN: 'x.y.z' });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(calls.map(({ operation }) => operation)).toEqual(['DescribeStacks', 'DescribeUserPoolClient']);
   const basic = `Basic ${btoa('me:shh')}`;
   expect(received.map(({ authorization }) => authorization)).toEqual([basic, 'Bearer old', basic, 'Bearer new']);
 });
 
-test('plant --stack sends the token in --token or, if the stack trusts another issuer, ACCESS_TOKEN', async () => {
+test('create --stack sends the token in --token or, if the stack trusts another issuer, ACCESS_TOKEN', async () => {
   const { baseUrl, received } = await startScriptedService(stored, stored);
   const outputs = { ApiUrl: baseUrl, Scope: scopes.join(' '), Issuer: 'https://issuer.example' };
   const { environment } = await startAccount({ outputs }, expect.unreachable);
   const stack = ['--stack', 'PlantStore'];
-  expect((await run([...stack, '--token', 'a.b.c', ...create], environment)).code).toBe(0);
-  expect((await run([...stack, ...create], { ...environment, ACCESS_TOKEN: 'x.y.z' })).code).toBe(0);
+  expect((await run([...create, ...stack, '--token', 'a.b.c'], environment)).code).toBe(0);
+  expect((await run([...create, ...stack], { ...environment, ACCESS_TOKEN: 'x.y.z' })).code).toBe(0);
   expect(received.map(({ authorization }) => authorization)).toEqual(['Bearer a.b.c', 'Bearer x.y.z']);
 });
 
@@ -96,20 +95,19 @@ test('requests whose token is refused at the same time share the next token', as
   expect([await ask(false), fetched]).toEqual(['new', 2]);
 });
 
-test('npm run plant has a command for each operation, and one for imports', async () => {
+test('the help lists a command for each operation, and one for imports', async () => {
   const { stdout } = await run(['--help']);
-  const text = stdout.replaceAll(/\s+/g, ' ');
-  for (const operation of Object.keys(operations)) expect(text).toContain(` Calls ${operation}, `);
-  expect(text).toContain(' Calls createPlant, and prints what was sent and the response as one JSON line, for import.');
-  expect(stdout).toMatch(/^ {2}import .*<file>/m);
+  for (const operation of Object.keys(operations))
+    expect(stdout).toMatch(new RegExp(`^  \\S+ +calls ${operation}, `, 'm'));
+  expect(stdout).toMatch(/^ {2}import /m);
 });
 
 test.each([
-  ['create', [], { ACCESS_TOKEN: 'a.b.c' }],
-  ['add', ['--token', 'a.b.c'], { ACCESS_TOKEN: 'x.y.z' }],
-])('plant %s --url sends the body with the given token: %j %j', async (command, options, environment) => {
+  [[], { ACCESS_TOKEN: 'a.b.c' }],
+  [['--token', 'a.b.c'], { ACCESS_TOKEN: 'x.y.z' }],
+])('create --url sends the body with the given token: %j %j', async (options, environment) => {
   const { baseUrl, received } = await startScriptedService(stored);
-  expect((await run([command, ...optionsFor(id), '--url', baseUrl, ...options], environment)).code).toBe(0);
+  expect((await run([...create, '--url', baseUrl, ...options], environment)).code).toBe(0);
   expect(received).toMatchObject([{ authorization: 'Bearer a.b.c' }]);
   expect(parseJson(received[0]?.body ?? '')).toEqual(parseJson(bodyOf(id)));
 });
@@ -123,7 +121,7 @@ test.each<[what: string, args: string[], sentence: RegExp, environment?: Record<
   ['the token is missing', [...create, '--url', 'http://127.0.0.1:9'], noToken],
   ['a token has a space', [...create, '--url', 'http://127.0.0.1:9'], badToken, { ACCESS_TOKEN: 'two words' }],
   ['a token is not for --url', [...create, '--token', 'a.b.c'], /^--token also needs --url/],
-])('npm run plant says what is wrong and exits with code 1 if %s', async (_, args, sentence, environment) => {
+])('a command says what is wrong and exits with code 1 if %s', async (_, args, sentence, environment) => {
   const ended = await run(args, { DATA_DIR: '/nowhere', ...environment });
   expect(ended).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(sentence) });
 });
@@ -134,29 +132,36 @@ const notFound: Failed = { ok: false, error: 40401, status: 404, requestId, mess
 const tokenRefused: Failed = { ok: false, error: 'token refused', status: 403, requestId, message: 'no' };
 const noAnswer: Failed = { ok: false, error: 'no answer', message: 'gone', cause: undefined };
 
-test.each<[id: string, method: string, result: Failed, sentence: RegExp]>([
-  ['a', 'DELETE', notFound, /^a failed \(40401\): no thing has this id \[request QcNvjVNaC1t4m14=\]$/],
+const operation = (method: string, parameters: Operation['parameters'] = []): Operation => ({
+  ...{ method, path: '/a', parameters, responses: [], errorCodes: [] },
+  ...(['POST', 'PATCH'].includes(method) && { body: {} }),
+});
+const parameter = { name: 'b', in: 'path', type: 'string', required: true } as const;
+
+test.each<[operation: Operation, result: Failed, sentence: RegExp]>([
+  [operation('DELETE'), notFound, /^a failed \(40401\): no thing has this id \[request QcNvjVNaC1t4m14=\]$/],
   [
-    'a',
-    'GET',
+    operation('GET'),
     noAnswer,
     /^Nothing answers at http:\/\/x \(gone\): check that address or, if it is local, run npm start\.$/,
   ],
-  ['a', 'GET', tokenRefused, /^The token was refused at http:\/\/x \(403\): get another one .* \[request \S+\]$/],
-  ['a', 'PUT', gateway(413), /^a failed \(413: no\): the request is too large\./],
-  ['a', 'GET', gateway(307), /^No Plant Store answers at http:\/\/x \(307\): check that address\./],
-  ['a', 'DELETE', gateway(504), /^a failed \(504: no\): try again later, which is safe\. \[request \S+\]$/],
-  ['createPlant', 'POST', gateway(503), /: try again later, which is safe\./],
-  ['a', 'GET', gateway(503), /: try again later, which is safe\./],
-  ['a', 'PUT', gateway(503), /: try again later, which is safe\./],
-  ['a', 'POST', gateway(503), /: find out if it was done before you try again\./],
-  ['a', 'PATCH', gateway(503), /: find out if it was done before you try again\./],
-])('npm run plant explains how %s (%s) failed, with the id of the request if there is one: %j', (...row) => {
-  const [id, method, result, sentence] = row;
-  expect(explain(id, result, 'http://x', method)).toMatch(sentence);
-});
+  [operation('GET'), tokenRefused, /^The token was refused at http:\/\/x \(403\): get another one .* \[request \S+\]$/],
+  [operation('PUT'), gateway(413), /^a failed \(413: no\): the request is too large\./],
+  [operation('GET'), gateway(307), /^The server at http:\/\/x is another one, .* \(307\): check that address\./],
+  [operation('DELETE'), gateway(504), /^a failed \(504: no\): try again later, which is safe\. \[request \S+\]$/],
+  [operation('POST'), gateway(503), /: try again later, which is safe\./],
+  [operation('GET'), gateway(503), /: try again later, which is safe\./],
+  [operation('PUT'), gateway(503), /: try again later, which is safe\./],
+  [operation('POST', [parameter]), gateway(503), /: find out if it was done before you try again\./],
+  [operation('PATCH'), gateway(503), /: find out if it was done before you try again\./],
+])(
+  'a command explains how %j failed, with the id of the request if there is one: %j',
+  (operation, result, sentence) => {
+    expect(explain('a', operation, result, 'http://x')).toMatch(sentence);
+  },
+);
 
-describe('plant import', () => {
+describe('import', () => {
   const failedFile = 'plants.ndjson.failed.ndjson';
   /** The text of a file of failed lines, as an earlier import would have left it. */
   const earlier = `# plants.ndjson:7 (40901): taken\n${bodyOf(id)}\n`;
@@ -178,7 +183,7 @@ describe('plant import', () => {
   const line = `${bodyOf(id)}\n`;
   const notJson = 'the line is not JSON in UTF-8\nno JSON\n';
 
-  test('finds the file in the folder from which npm was called, begins at the line --from, and leaves earlier failed lines alone', async () => {
+  test('finds the file in the folder from which the command was called, begins at the line --from, and leaves earlier failed lines alone', async () => {
     const { baseUrl, received } = await startScriptedService(stored);
     const { begin, failed } = await importing(`no JSON\n${line.repeat(2)}`, baseUrl);
     const stdout = '2 new, 0 stored, 0 already there, 0 failed\n';
