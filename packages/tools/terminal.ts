@@ -49,6 +49,13 @@ const makeStop = (process: CommandProcess, console: Console): Terminal['stop'] =
   };
 };
 
+/** Waits for work that needs no clean-up. @throws the reason of `stop` as soon as that aborts */
+export const untilStopped = <T>(stop: AbortSignal, work: Promise<T>): Promise<T> => {
+  const stopped = Promise.withResolvers<never>();
+  stop.addEventListener('abort', () => stopped.reject(stop.reason));
+  return Promise.race([work, stopped.promise]);
+};
+
 /**
  * Runs a command to its end. If it fails, prints why, and exits with code 1, or with 130 if the user has stopped it.
  * @param stops is false if the command itself stops on signals

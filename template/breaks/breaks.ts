@@ -406,6 +406,19 @@ const byFile: Record<string, Record<string, string>> = {
   'packages/emulator/command/serving.ts': {
     "'SIGTERM'[-, 'SIGHUP'-]] as const": 'If the terminal is closed, the service leaves files behind.',
   },
+  'packages/tools/terminal.ts': {
+    '[-if (isAwaited) return;-]': 'An import that the user stops does not say where to go on.',
+    'Stopped [-? 130-]{+? 1+}': 'A script cannot tell a command that was stopped from one that failed.',
+  },
+  'packages/tools/main.ts': {
+    "outputError: (text, write) => write(text[-.replace('\\n(', ' (')-])":
+      'A misspelt option is not refused in one line.',
+    'isHelp, terminal);{+\n    throw new Error();+}': 'No operation can be called.',
+  },
+  'packages/tools/release/verify.ts': {
+    'const { template } = stacks.get([-stack-]{+[...stacks.keys()][0] ?? stack+}) ?? {};':
+      'verify compares a stack with one of another name.',
+  },
   'packages/tools/node.js': {
     'if (version === `v${pinned}`) return realpathSync(binary);{+\n  return process.execPath;+}':
       'If the package of Node.js is forged, the service starts on another Node.js.',

@@ -1,7 +1,6 @@
 /** Copies missing items from one DynamoDB table to another. Items that the other table already has stay unchanged. */
-import { once } from 'node:events';
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
-import { type Define, matching, Stopped, type Terminal } from '../terminal.ts';
+import { type Define, matching, Stopped, type Terminal, untilStopped } from '../terminal.ts';
 import { explain } from './aws.ts';
 import { Progress } from './progress.ts';
 import { checkTables, restoreItems, type Tables } from './restore-items.ts';
@@ -20,7 +19,6 @@ const restore = async ({ from, to }: Tables, { process, console, stop }: Termina
   });
   const { partitionKey, itemCount } = await checkTables(client, { from, to });
   const progress = new Progress({ restored: 0, 'already there': 0, failed: 0 }, itemCount, process.stderr);
-  const signal = stop();
   let reason: string | undefined;
   const copy = async (): Promise<void> => {
     for await (const item of restoreItems(client, { from, to }, partitionKey)) {
@@ -29,7 +27,7 @@ const restore = async ({ from, to }: Tables, { process, console, stop }: Termina
     }
   };
   try {
-    await Promise.race([copy(), once(signal, 'abort').then(() => signal.throwIfAborted())]);
+    await untilStopped(stop(), copy());
   } catch (error) {
     if (error instanceof Stopped) throw new Stopped(`Stopped: ${progress} so far. ${again}`);
     throw new Error(`${explain(error)}\n${progress} so far. ${again}`, { cause: error });

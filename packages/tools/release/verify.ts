@@ -8,7 +8,7 @@ import { unzipSync } from 'fflate';
 import { runApp } from '../app.ts';
 import { explain, listResources, orExplain } from '../cli/aws.ts';
 import { sha256Of } from '../start/bundles.ts';
-import { type Define, printable, type Terminal, withoutHash } from '../terminal.ts';
+import { type Define, printable, type Terminal, untilStopped, withoutHash } from '../terminal.ts';
 
 /** A function of a stack. `id` is its logical id, such as Authorizer12AB34CD; `live` is its alias's name, if any. */
 type DeployedFunction = { id: string; name: string; live: string | undefined };
@@ -119,8 +119,10 @@ const compare = async (
 const verify = async (stack: string, { console, stop }: Terminal): Promise<void> => {
   console.log(`The stack ${stack}, compared with ${describeFolder()}:`);
   const functions = await listFunctions(stack);
-  const built = await readBuilt(stack, stop());
-  const rows = (await Promise.all(functions.map((each) => compare(each, built.get(withoutHash(each.id)))))).flat();
+  const signal = stop();
+  const built = await readBuilt(stack, signal);
+  const compared = functions.map((each) => compare(each, built.get(withoutHash(each.id))));
+  const rows = (await untilStopped(signal, Promise.all(compared))).flat();
   const missing = [...built.keys()].filter((id) => !functions.some((each) => withoutHash(each.id) === id));
   for (const { line } of rows) console.log(printable(line));
   for (const id of missing) console.log(`The stack has no function ${id}.`);
@@ -132,5 +134,8 @@ const verify = async (stack: string, { console, stop }: Terminal): Promise<void>
 
 export const define: Define = (command, terminal) =>
   command
-    .requiredOption('--stack <name>', 'the name of the stack, such as OrderStore')
-    .action(({ stack }: { stack: string }) => verify(stack, terminal));
+    .option('--stack <name>', 'the name of the stack, such as OrderStore')
+    .action(({ stack }: { stack?: string }) =>
+      // Not a required option: if a user typed --stak, Commander would only say that --stack is missing.
+      stack === undefined ? command.error('error: name the stack, with --stack') : verify(stack, terminal),
+    );

@@ -69,7 +69,8 @@ test('each rule that diff --allow can lift, and no other rule, has a label that 
 test('the workflow step that runs the command diff compares the stacks of the service and for GitHub, and fails if a comparison fails', async () => {
   const folder = await testFolder();
   const summary = path.join(folder, 'summary.md');
-  const { run = '' } = stepsOf('diff.yml').find((step) => step.run?.includes('npx @lambda-service/tools diff')) ?? {};
+  const { run = '' } =
+    stepsOf('diff.yml').find((step) => step.run?.includes('npx --no-install @lambda-service/tools diff')) ?? {};
   const runStep = (npx: string) => {
     // Functions, not files: while another thread starts a process, Linux may refuse to run a file just written.
     const script = `npx() (\n${npx}\n)\ngit() (\n[ "$*" = "cat-file -e HEAD^1:packages/cdk/github.ts" ]\n)\n${run}`;
@@ -78,7 +79,7 @@ test('the workflow step that runs the command diff compares the stacks of the se
     return spawnSync('bash', ['-e', '-c', script], { cwd: folder, env }).status;
   };
   expect(runStep('printf "%s|" "$@"; echo')).toBe(0);
-  const diff = '@lambda-service/tools|diff|--allow|route|-c|';
+  const diff = '--no-install|@lambda-service/tools|diff|--allow|route|-c|';
   // Older commits do not know the address `none`.
   expect(readFileSync(summary, 'utf8').split('\n').slice(1, 3)).toEqual([
     `${diff}stage=prod|-c|alarmEmail=alarms@example.com|HEAD^1|`,
@@ -108,7 +109,7 @@ test.each(['dev', 'prod'])('stage %s is synthesized without AWS credentials, and
     new RegExp(`^npx cdk synth --quiet -c stage=${stage} `),
     /^aws-actions\/configure-aws-credentials@/,
     /^npx cdk deploy --app cdk\.out (?!.*-c )/,
-    new RegExp(`^npx @lambda-service/tools verify --stack ${stack}$`),
+    new RegExp(`^npx --no-install @lambda-service/tools verify --stack ${stack}$`),
     /^actions\/attest-build-provenance@/,
   ];
   const places = inOrder.map((step) => steps.findIndex(({ uses, run }) => step.test(uses ?? run ?? '')));

@@ -7,7 +7,7 @@ import { chmod, copyFile, mkdir, mkdtemp, readFile, realpath, rm, symlink, write
 import path from 'node:path';
 import { fileFolder, run } from '@lambda-service/testing/programs';
 import { expect, test } from 'vitest';
-import packageJson from '../../../../package.json' with { type: 'json' };
+import packageJson from '../../../package.json' with { type: 'json' };
 
 const version = process.versions.node;
 const name = `node-${process.platform}-${process.arch}`;

@@ -29,11 +29,3 @@ test.each(commands)('%s --help prints how to use it, and does nothing else', asy
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(new RegExp(`^Usage: npx @lambda-service/tools ${name} `));
 });
-
-// A test of one command is enough, because all leave unknown options to Commander.
-test.each([
-  [['restore', '--form', 'a'], "error: unknown option '--form' (Did you mean --from?)\n"],
-  [['restor'], "error: unknown command 'restor' (Did you mean restore?)\n"],
-])('%j is refused in one line that names what was probably meant, and does nothing else', async (args, stderr) => {
-  expect(await runReadOnly(...args)).toEqual({ code: 1, stdout: '', stderr });
-});
