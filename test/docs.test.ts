@@ -28,7 +28,7 @@ const folders = [...new Set(files.filter((file) => file.includes('/')).map((file
 const texts = files.filter(
   (file) =>
     path.join(root, file) !== import.meta.filename &&
-    /\.(md|ts|cjs|mjs|js|json|ya?ml|html|css|sh)$|^\.ci\/run$/.test(file) &&
+    /\.(md|ts|cjs|mjs|js|json|ya?ml|html|css|sh|svg)$|^\.ci\/run$/.test(file) &&
     !/^CHANGELOG\.md$|package-lock\.json$|\/results\.json$/.test(file),
 );
 const documents = files.filter((file) => file.endsWith('.md'));

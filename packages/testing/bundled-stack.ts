@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { setBundle } from '@lambda-service/cdk/bundling';
 import { generateIfChanged } from '@lambda-service/cdk/generated-code';
 import { prebuildBundles } from '@lambda-service/tools/bundles';
 import { readTemplate, type ServedStack } from 'http-api-emulator/testing';
@@ -16,7 +17,7 @@ export default async ({ provide, config }: TestProject) => {
   // Retry, because a service that is about to be killed may still write.
   const remove = () => rm(temporary, { recursive: true, maxRetries: 5 });
   try {
-    const [{ addStack, synthesize }] = await Promise.all([load(String(config.provide.service)), prebuildBundles()]);
+    const [{ addStack, synthesize }] = await Promise.all([load(String(config.provide.service)), prebuild()]);
     const { template, stackName } = synthesize(addStack, kinds.prodWithIssuer, folder);
     // The bundles are CommonJS. Without this file, a package.json in a parent folder could declare them ES modules.
     await writeFile(path.join(folder, 'package.json'), '{"type":"commonjs"}');
@@ -29,6 +30,11 @@ export default async ({ provide, config }: TestProject) => {
     throw error;
   }
   return remove;
+};
+
+/** Makes the bundles with which the stack is synthesized. */
+const prebuild = async () => {
+  for (const [entry, { code }] of await prebuildBundles()) setBundle(entry, code);
 };
 
 /** Loads the service and the CDK. Meanwhile, the bundles are made. */

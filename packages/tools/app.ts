@@ -32,7 +32,7 @@ type Options = {
   outdir: string;
   /** Settings in addition to those of cdk.json. A setting that is undefined is left out. */
   context?: Record<string, unknown>;
-  /** The file with the bundle of each entry, for an app that need not bundle: it waits for these. */
+  /** The file of each entry's bundle. The app waits for these instead of bundling itself. */
   bundles?: Promise<Record<string, string>>;
   environment?: Record<string, string | undefined>;
   /** Print nothing of what the app prints, unless it fails. */
@@ -82,11 +82,13 @@ export const runToEnd = async (...[folder, command, signal, ...others]: Paramete
 
 const readCdkJson = (folder: string): { app: string; context?: object } => {
   try {
-    return JSON.parse(readFileSync(path.join(folder, 'cdk.json'), 'utf8'));
+    const cdk = JSON.parse(readFileSync(path.join(folder, 'cdk.json'), 'utf8'));
+    if (typeof cdk.app === 'string') return cdk;
   } catch (error) {
     // The message may quote several lines of the file.
     throw new Error(`cdk.json is not valid JSON: ${messageOf(error).replaceAll(/\s+/g, ' ')}`);
   }
+  throw new Error('cdk.json has no "app", the command that makes the stack.');
 };
 
 type Artifact = {

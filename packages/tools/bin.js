@@ -6,6 +6,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import * as module from 'node:module';
+import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findNode, linkNode } from './node.js';
@@ -33,7 +34,7 @@ const runOn = (node) => {
   if (process.execve) process.execve(node, [node, ...command]);
   const child = spawn(node, command, { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  child.on('close', (code, signal) => process.exit(code ?? (signal === 'SIGKILL' ? 137 : 1)));
+  child.on('close', (code, signal) => process.exit(code ?? 128 + os.constants.signals[signal]));
 };
 
 try {

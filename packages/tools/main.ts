@@ -15,9 +15,9 @@ const groups: Record<string, Record<string, [about: string, load: Load]>> = {
     import: ['adds the items in a file', () => import('./cli/import-file.ts')],
   },
   'On call:': {
-    request: ['prints what is known of one request', () => import('./cli/request.ts')],
-    'stack-trace': ['prints lines of a log with the lines of the sources', () => import('./cli/stack-trace.ts')],
-    restore: ['copies what a table lacks from another table', () => import('./cli/restore.ts')],
+    request: ['prints what happened to a request', () => import('./cli/request.ts')],
+    'stack-trace': ['prints where in the sources a stack trace is from', () => import('./cli/stack-trace.ts')],
+    restore: ['copies items that a table lacks from a restored one', () => import('./cli/restore.ts')],
     verify: ['compares what a stack runs with this folder', () => import('./release/verify.ts')],
   },
   'Before a release:': {
@@ -45,8 +45,8 @@ const makeProgram = (console: Console): Command => {
     .configureOutput({
       writeOut: (text) => console.log(line(text)),
       writeErr: (text) => console.error(line(text)),
-      // Commander puts what the user probably meant into a second line.
-      outputError: (text, write) => write(text.replace('\n(', ' (')),
+      // In one line, as the commands' own errors: Commander puts what the user probably meant into a second one.
+      outputError: (text, write) => write(text.replace(/^error: /, '').replace('\n(', ' (')),
     })
     .configureHelp({ subcommandTerm: (command) => command.name() })
     .helpCommand(false)

@@ -20,7 +20,7 @@ export type CommandProcess = {
   exitCode?: NodeJS.Process['exitCode'];
 };
 
-/** How people run the commands. Outside the project, npx would offer a stranger's package of a name without a scope. */
+/** How people run the commands. The name has a scope, because outside the project npx asks the registry for it. */
 export const ourCommand = 'npx @lambda-service/tools';
 
 /**

@@ -411,7 +411,7 @@ const byFile: Record<string, Record<string, string>> = {
     'Stopped [-? 130-]{+? 1+}': 'A script cannot tell a command that was stopped from one that failed.',
   },
   'packages/tools/main.ts': {
-    "outputError: (text, write) => write(text[-.replace('\\n(', ' (')-])":
+    "outputError: (text, write) => write(text.replace(/^error: /, '')[-.replace('\\n(', ' (')-])":
       'A misspelt option is not refused in one line.',
     'isHelp, terminal);{+\n    throw new Error();+}': 'No operation can be called.',
   },
@@ -433,7 +433,7 @@ const byFile: Record<string, Record<string, string>> = {
     'token === undefined[- || (refused && !isFetching)-]': 'The import sends a refused token again and again.',
   },
   'packages/tools/cli/import-file.ts': {
-    'fitting = [-adding.length === 1 ? adding : -]adding':
+    'fitting = [-ids.length === 1 ? ids : -]ids':
       'Of a line that lacks a field, an import says only that no operation fits.',
     '? [-4-]{+16+} : 16': 'An import makes the local service start twice as many instances as it needs.',
     'this.#added += added.{+toString().+}length':

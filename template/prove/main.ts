@@ -24,7 +24,7 @@ const options = new Command('npx node template/prove/main.ts')
 
 await runCommand(
   async () => {
-    const root = path.resolve(import.meta.dirname, '../../..');
+    const root = path.resolve(import.meta.dirname, '../..');
     const folder = path.join(root, '.prove');
     const [stop, never] = [new AbortController(), new AbortController().signal];
     const unlock = await lockFolder(folder).catch((cause: unknown) => {

@@ -1,8 +1,10 @@
 /** Rehearses the proof on AWS: its scripts run, with programs that play an AWS account. */
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { esbuildOptions } from '@lambda-service/cdk/bundling';
+import { generator } from '@lambda-service/cdk/generated-code';
+import { copyProject } from '@lambda-service/testing/copy-project';
 import { startIn } from '@lambda-service/tools/checkouts';
 import { Stopped } from '@lambda-service/tools/terminal';
 import { buildSync } from 'esbuild';
@@ -193,4 +195,17 @@ test.each<[version: string, file: string, event: object, answer: unknown, action
   expect(answered).toBe(answer);
   if (action === undefined) return;
   expect(readFileSync(path.join(copy, stack), 'utf8')).toContain(`'${action}'`);
+});
+
+test('the program runs in its own project, and says which tool it lacks', async () => {
+  const { folder, temporary } = await copyProject(rehearsal.parent);
+  writeFileSync(path.join(fake.bin, 'aws'), '#!/bin/sh\necho aws-cli/1.45.11\n', { mode: 0o755 });
+  const options = ['--account', account, '--region', 'eu-central-1', '--yes'];
+  const PATH = `${fake.bin}:${process.env['PATH']}`;
+  const start = (...args: string[]) =>
+    startIn({ folder, temporary }, [process.execPath, ...args], new AbortController().signal, { PATH });
+  expect(await start(...generator).ended).toBe(0);
+  const { ended, output } = start('template/prove/main.ts', ...options);
+  expect([await ended, output()]).toEqual([1, 'This needs version 2 of the AWS CLI: aws-cli/1.45.11\n']);
+  expect(existsSync(path.join(folder, '.prove'))).toBe(true);
 });

@@ -15,8 +15,8 @@ type Own = {
   newToken: () => Promise<string>;
   /** A shell command that prints a token: the page's curl commands contain it. */
   tokenCommand: string;
-  /** The npm package of the API's client, such as order-store-client. */
-  client: string;
+  /** The npm package of the API's client, such as order-store-client, if there is one. */
+  client: string | undefined;
   /** The latest requests. The command `request` reads them at /docs/requests.json. */
   requests: () => readonly object[];
   routeKeys: () => readonly string[];

@@ -29,7 +29,7 @@ const markdown = (text = ''): Html => new Html(marked.parse(text, { async: false
 type Operation = ReturnType<typeof operationsOf>[number];
 
 /** What the page shows besides the contract: a token, a command that prints a new one, and the npm package of a client. */
-type Shown = { token: string; tokenCommand: string; client: string };
+type Shown = { token: string; tokenCommand: string; client: string | undefined };
 
 export const render = (contract: Contract, { token, tokenCommand, client }: Shown): string => {
   const operations = operationsOf(contract);
@@ -56,7 +56,7 @@ export const render = (contract: Contract, { token, tokenCommand, client }: Show
     <label class="token">Access token <small>filled in, and replaced after it has expired</small>
       <input value="${token}" data-command="${tokenCommand}" autocomplete="off" spellcheck="false">
     </label>
-    ${operations.map((each) => section(each, operations.length === 1))}
+    ${operations.map((each) => section(each, operations.length === 1, ['curl', ...(client ? ['TypeScript'] : [])]))}
   </main>
 </body>
 </html>
@@ -67,7 +67,7 @@ export const render = (contract: Contract, { token, tokenCommand, client }: Show
 const link = ({ operationId, method, path, summary }: Operation): Html =>
   html`<li><a href="#${operationId}"><b>${method}</b> ${path} <small>${summary}</small></a></li>`;
 
-const section = (operation: Operation, isOpen: boolean): Html => {
+const section = (operation: Operation, isOpen: boolean, languages: string[]): Html => {
   const { operationId, method, path, summary, description, deprecated, parameters, requestBody, responses } = operation;
   const note = deprecated && ' (deprecated)';
   const body =
@@ -90,7 +90,7 @@ const section = (operation: Operation, isOpen: boolean): Html => {
       <output>Nothing is sent yet.</output>
       <pre class="answer" hidden></pre>
       <details hidden><summary>Headers</summary><pre class="headers"></pre></details>
-      ${['curl', 'TypeScript'].map(snippet)}
+      ${languages.map(snippet)}
     </div>
   </form>
   ${body}

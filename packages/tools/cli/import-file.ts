@@ -60,30 +60,35 @@ export const concurrencyFor = ({ url, stack }: Target): number => (url === undef
 
 /** Whether an operation's body has all fields of an item, and the item all that the body must have. */
 const fits = ({ body = {}, requires = [] }: Operation, item: object): boolean =>
-  requires.every((name) => name in item) &&
-  (Object.keys(body).length === 0 || Object.keys(item).every((name) => name in body));
+  requires.every((name) => Object.hasOwn(item, name)) &&
+  (Object.keys(body).length === 0 || Object.keys(item).every((name) => Object.hasOwn(body, name)));
+
+/** Lists the operations that an import can use: those that add an item, or the one of them that is `named`. */
+export const listAdding = (operations: Operations, named?: string): string[] => {
+  const adding = Object.entries(operations).flatMap(([id, operation]) => (addsItem(operation) ? [id] : []));
+  if (adding.length === 0) throw new Error('The contract has no operation that adds an item.');
+  if (named === undefined || adding.includes(named)) return named === undefined ? adding : [named];
+  throw new Error(`An import cannot use the operation ${named}, only those that add an item: ${adding.join(', ')}.`);
+};
 
 /**
- * Chooses the operation that adds an item: the one that is named, the only one of the contract that adds anything, or
- * the only one whose body has the item's fields.
+ * Chooses the operation for an item: the only one of `ids`, or the only one whose body the item fits.
  * @throws Error with a sentence for the user
  */
-export const chooseOperation = (operations: Operations, item: object, named?: string): string => {
-  const adding = Object.keys(operations).filter((id) => addsItem(operations[id] as Operation));
-  const names = adding.join(', ') || 'none';
-  if (named !== undefined && !adding.includes(named))
-    throw new Error(`An import cannot use the operation ${named}, only those that add an item: ${names}.`);
-  const fitting = adding.length === 1 ? adding : adding.filter((id) => fits(operations[id] as Operation, item));
-  const chosen = named ?? fitting[0];
-  if (chosen === undefined) throw new Error(`The first line fits no operation that adds an item (${names}).`);
-  if (named !== undefined || fitting.length === 1) return chosen;
-  throw new Error(`The first line fits several operations (${fitting.join(', ')}): name one with --operation.`);
+export const chooseOperation = (operations: Operations, ids: string[], item: object): string => {
+  const fitting = ids.length === 1 ? ids : ids.filter((id) => fits(operations[id] as Operation, item));
+  const [chosen] = fitting;
+  if (chosen === undefined)
+    throw new Error(`The first item fits no operation (${ids.join(', ')}): correct it, or name one with --operation.`);
+  if (fitting.length === 1) return chosen;
+  throw new Error(`The first item fits several operations (${fitting.join(', ')}): name one with --operation.`);
 };
 
 /** Imports the file named `given`, or standard input if `given` is `-`. */
 const importFile = async (given: string, options: Options, { process, console, stop }: Terminal): Promise<void> => {
   const input = await openInput(given, options, process.stdin);
   const operations = await readOperations();
+  const adding = listAdding(operations, options.operation);
   const { url, call } = await connect(options, operations, console);
   let id: string | undefined;
   // Ends the requests that are still running when the import ends.
@@ -95,7 +100,7 @@ const importFile = async (given: string, options: Options, { process, console, s
   // The last line whose outcome was counted, in the file's order. Lines after it may have been sent already.
   let last = { number: 0, end: 0 };
   const send: Create = async (item) => {
-    id ??= chooseOperation(operations, item, options.operation);
+    id ??= chooseOperation(operations, adding, item);
     let attempts = 0;
     const counted = async (request: Request) => {
       attempts += 1;
@@ -254,7 +259,7 @@ export const define: Define = (command, terminal) =>
   addTarget(
     command
       .argument('<file>', 'has one item per line, as JSON; - reads standard input')
-      .option('--from <line>', 'skips the lines before this one; an import that stops prints it', lineNumber)
+      .option('--from <line>', 'skip the lines before this one; an import that stops prints its number', lineNumber)
       .option('--operation <id>', 'the operation to use, if the lines fit several, such as createOrder'),
   )
     .addHelpText('after', '\nLines that fail go to <file>.failed.ndjson: fix them, and import that file.')

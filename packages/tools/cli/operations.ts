@@ -5,6 +5,7 @@ import { generateIfChanged } from '@lambda-service/cdk/generated-code';
 import { toJson } from '@lambda-service/client';
 import type { Command } from 'commander';
 import { joined, operationsOf, readContract, type Schema } from 'openapi-contract/page';
+import { contractFile } from '../start/settings.ts';
 import { printable, type Terminal } from '../terminal.ts';
 import { addsItem, addTarget, connect, explain, type Operations, type Target } from './connection.ts';
 import { addOptions, commandName, type Descriptions } from './operation-options.ts';
@@ -29,7 +30,7 @@ const call = async (id: string, operations: Operations, args: unknown[], target:
 
 /** Reads what the contract says about each parameter and each field of the body of an operation. */
 const readDescriptions = async (id: string): Promise<Descriptions> => {
-  const operation = operationsOf(await readContract('schemas/openapi.yaml')).find((each) => each.operationId === id);
+  const operation = operationsOf(await readContract(contractFile)).find((each) => each.operationId === id);
   const { schema = {} } = operation?.requestBody?.content?.['application/json'] ?? {};
   const parameters =
     operation?.parameters.map(({ name, description, schema }) => [name, { ...schema, description }]) ?? [];
@@ -41,7 +42,9 @@ const readDescriptions = async (id: string): Promise<Descriptions> => {
 const describe = (field: Schema): string => {
   const { description = '', enum: values, const: value } = joined(field);
   const allowed = Array.isArray(values) ? values : value === undefined ? [] : [value];
-  const choices = allowed.length > 0 && `One of: ${allowed.map((each) => toJson(each)).join(', ')}`;
+  const choices =
+    allowed.length > 0 &&
+    `One of: ${allowed.map((each) => (typeof each === 'string' ? each : toJson(each))).join(', ')}`;
   return [description.trim().replaceAll(/\s+/g, ' ').replace(/\.$/, ''), choices].filter(Boolean).join('. ');
 };
 

@@ -77,12 +77,12 @@ const compareContracts = ({ root, console }: Run, base: string): Finding[] => {
   );
 };
 
-type Options = { allow: string[]; context: string[]; deployed?: string[] };
+type Options = { allow?: string[]; context?: string[]; deployed?: string[] };
 
 /** Prints what the change from a commit would do. @returns false if it would do something that is not allowed */
 const compare = async (run: Run, given: string | undefined, options: Options): Promise<boolean> => {
   const { root, parent, console, stop } = run;
-  const { allow, context, deployed = context } = options;
+  const { allow = [], context = [], deployed = context } = options;
   const ref = given ?? (await sharedWithMain(stop, root));
   if (ref === undefined)
     throw new Error(
@@ -129,8 +129,8 @@ const diff = async (ref: string | undefined, options: Options, terminal: Termina
 export const define: Define = (command, terminal) =>
   command
     .argument('[ref]', 'the commit that is deployed (default: the last one that this branch shares with main)')
-    .option('--allow <rule>', `allow more permissions, or new routes (${allowable.join(', ')}; repeatable)`, rule, [])
-    .option('-c, --context <key=value>', 'something that the stack can configure (repeatable)', setting, [])
+    .option('--allow <rule>', `allow more permissions, or new routes (${allowable.join(', ')}; repeatable)`, rule)
+    .option('-c, --context <key=value>', 'a setting of the stack, such as stage=dev (repeatable)', setting)
     .option(
       '--deployed <key=value>',
       'a setting that is deployed; the deployed commit then gets none of -c (repeatable)',

@@ -5,14 +5,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { SourceMap } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import {
-  esbuildOptions,
-  explainError,
-  functions,
-  listEntries,
-  outputOf,
-  setBundle,
-} from '@lambda-service/cdk/bundling';
+import { esbuildOptions, explainError, functions, listEntries, outputOf } from '@lambda-service/cdk/bundling';
 import { type BuildOptions, type BuildResult, build, stop } from 'esbuild';
 import { ourCommand } from '../terminal.ts';
 
@@ -53,7 +46,14 @@ export type Bundle = { code: Uint8Array; map: string | undefined };
 
 /** Waits for the result of esbuild. @throws Error with the file and line of each error */
 export const bundleOf = async (entry: string, built: Promise<BuildResult>): Promise<Bundle> =>
-  outputOf(entry, await built.catch((error) => explainError(entry, error)));
+  outputOf(
+    entry,
+    await built.catch(async (error) => {
+      // A Ctrl-C also ends esbuild's process, perhaps before this process gets its own signal, which then ends it.
+      if (!('errors' in error)) await new Promise((resolve) => setTimeout(resolve, 100));
+      return explainError(entry, error);
+    }),
+  );
 
 /** Bundles all entries in esbuild's own process, so that this process can load other code meanwhile. */
 export const prebuildBundles = async ({ debug = false } = {}): Promise<Map<string, Bundle>> => {
@@ -88,9 +88,8 @@ const maps = new Map<string, KeptMap>();
 
 export const sha256Of = (code: Uint8Array): string => hash('sha256', code);
 
-/** Makes a bundle the one that is synthesized for its entry file, and keeps its source map. */
+/** Keeps the source map of an entry's bundle. */
 export const keepBundle = (entry: string, { code, map }: Bundle): void => {
-  setBundle(entry, code);
   if (map !== undefined) maps.set(entry, { sha256: sha256Of(code), text: map });
 };
 

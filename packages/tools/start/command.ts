@@ -1,15 +1,10 @@
-/** The options of `start`, which are there before the packages that it needs are loaded. */
-import { Option } from 'commander';
+/** The options of `start`. The packages that it needs are loaded only when it runs. */
 import type { Define } from '../terminal.ts';
 import { inspectorPort } from './settings.ts';
 
 export const define: Define = (command) =>
   command
-    .addOption(
-      new Option('--debug [port]', 'accept a debugger, on port 9229 unless another is given')
-        .argParser(inspectorPort)
-        .preset('9229'),
-    )
+    .option('--debug [port]', 'accept a debugger, on port 9229 unless another is given', inspectorPort)
     .option('--watch', 'serve changes of the source files without a restart')
     .option('--verbose', 'print every request, not a summary, if there are many')
     .addHelpText(
@@ -20,7 +15,7 @@ Settings are environment variables, as in PORT=3001 npm start:
   DATA_DIR                   the folder for the items (default: .local-service)
   AWS_ENDPOINT_URL_DYNAMODB  the store to use instead of the built-in one`,
     )
-    .action(async (options) => {
+    .action(async ({ debug, ...options }) => {
       const { start } = await import('./main.ts');
-      await start(options);
+      await start({ ...options, ...(debug !== undefined && { debug: debug === true ? 9229 : debug }) });
     });

@@ -52,7 +52,7 @@ const startService = async (serving: Serving, { debug: inspectorPort, watch, ver
   generateIfChanged();
   const outdir = temporaryFolder();
   // The app's own settings, except the issuer's, and a permissions boundary, which is a policy that only AWS has. The
-  // API of stage `dev` is that of `prod`. Only `prod` has roll-outs and a smoke test, which a local service needs not.
+  // API of stage `dev` is that of `prod`. Only `prod` has roll-outs and a smoke test, which a local service does not need.
   const given = JSON.parse(process.env['CDK_CONTEXT_JSON'] || '{}');
   const context = { permissionsBoundary: undefined, stage: 'dev', ...reserved.settings, ...given };
   const synthesize: Service['synthesize'] = (bundles, signal) => runApp('.', { outdir, context, bundles }, signal);

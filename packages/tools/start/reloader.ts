@@ -39,6 +39,8 @@ const loaded = [
   'package.json',
   'packages/tools/start',
   'packages/tools/app.ts',
+  'packages/tools/process-group.ts',
+  'packages/tools/terminal.ts',
   'packages/emulator',
   'packages/contract/document.ts',
   'packages/contract/page',

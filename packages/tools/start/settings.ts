@@ -1,5 +1,5 @@
 /** The settings of `npm start`: its options, and environment variables. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { InvalidArgumentError } from 'commander';
 
@@ -25,8 +25,9 @@ export const takenByNpm = (): string[] => {
 /** The contract, in the current folder. */
 export const contractFile = 'schemas/openapi.yaml';
 
-/** Reads the name of the npm package of the service's client. */
-export const clientName = (): string => JSON.parse(readFileSync('client/package.json', 'utf8')).name;
+/** Reads the name of the npm package of the service's client, if the project has one. */
+export const clientName = (): string | undefined =>
+  existsSync('client/package.json') ? JSON.parse(readFileSync('client/package.json', 'utf8')).name : undefined;
 
 /** The folder for the local service's items and session: DATA_DIR, or else .local-service in the current folder. */
 export const dataFolder = (): string => path.resolve(process.env['DATA_DIR'] || '.local-service');

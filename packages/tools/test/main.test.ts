@@ -2,12 +2,19 @@ import { until } from '@lambda-service/testing/waiting';
 import { expect, test } from 'vitest';
 import { runHere } from './cli/kit/run-here.ts';
 
-// A test of one command is enough, because all leave unknown options to Commander.
 test.each([
-  [['restore', '--form', 'a'], "error: unknown option '--form' (Did you mean --from?)\n"],
-  [['restor'], "error: unknown command 'restor' (Did you mean restore?)\n"],
+  [['restore', '--form', 'a'], "unknown option '--form' (Did you mean --from?)\n"],
+  [['restor'], "unknown command 'restor' (Did you mean restore?)\n"],
 ])('%j is refused in one line that names what was probably meant', async (args, stderr) => {
   expect(await runHere(args).ended).toEqual({ code: 1, stdout: '', stderr });
+});
+
+const { stdout: help } = await runHere(['--help']).ended;
+const names = [...help.matchAll(/^ {2}([a-z][\w-]*) {2,}/gm)].map(([, name = '']) => name);
+
+test.each(names)('the command %s names an unknown option, rather than a missing one', async (name) => {
+  const stderr = "unknown option '--nonsense'\n";
+  expect(await runHere([name, '--nonsense']).ended).toEqual({ code: 1, stdout: '', stderr });
 });
 
 test('a command that has nothing to clean up ends at once on Ctrl-C, with code 130', async () => {

@@ -8,7 +8,7 @@ import { testFolder } from '@lambda-service/testing/programs';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Failed, Operations } from '../../cli/connection.ts';
-import { chooseOperation, concurrencyFor, FailedLines } from '../../cli/import-file.ts';
+import { chooseOperation, concurrencyFor, FailedLines, listAdding } from '../../cli/import-file.ts';
 import { type Create, ImportEnded, type ImportedLine, importLines, retryWhileSilent } from '../../cli/import-lines.ts';
 import { Progress } from '../../cli/progress.ts';
 
@@ -85,22 +85,23 @@ describe('the operation of an import', () => {
     ['addTree', several, { id: 1 }, 'addTree'],
     ['addAny', adding('addAny', []), { colour: 'red' }],
   ])(
-    'is %s, which is named, the only one, or the one whose body the first line fits',
+    'is %s, which is named, the only one, or the one whose body the first item fits',
     (expected, operations, item, named) => {
-      expect(chooseOperation(operations, item, named)).toBe(expected);
+      expect(chooseOperation(operations, listAdding(operations, named), item)).toBe(expected);
     },
   );
 
   test.each<[sentence: string, operations: Operations, named?: string]>([
-    ['The first line fits no operation that adds an item (none).', others],
-    ['The first line fits no operation that adds an item (addPot, addTree).', several],
+    ['The contract has no operation that adds an item.', others],
+    ['The first item fits no operation (addPot, addTree): correct it, or name one with --operation.', several],
     [
-      'The first line fits several operations (addAny, addRose): name one with --operation.',
-      { ...adding('addAny', []), ...adding('addRose', ['colour']) },
+      'The first item fits several operations (addAny, addRose): name one with --operation.',
+      { ...adding('addAny', []), ...adding('addRose', ['colour', 'toString']) },
     ],
     ['An import cannot use the operation move, only those that add an item: addPot, addTree.', several, 'move'],
   ])('is refused with the sentence "%s"', (sentence, operations, named) => {
-    expect(() => chooseOperation(operations, { colour: 'red' }, named)).toThrow(new Error(sentence));
+    const choose = () => chooseOperation(operations, listAdding(operations, named), { colour: 'red', toString: '' });
+    expect(choose).toThrow(new Error(sentence));
   });
 });
 

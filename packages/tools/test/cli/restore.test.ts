@@ -141,7 +141,7 @@ test('a restore refuses a restored table whose key differs from that of the live
 });
 
 test.each<[what: string, args: string[], sentence: string]>([
-  ['one table twice', ['--from', 'live', '--to', 'live'], 'error: --from and --to are the same table\n'],
+  ['one table twice', ['--from', 'live', '--to', 'live'], '--from and --to are the same table\n'],
   ['an unknown table', ['--from', 'live', '--to', 'other'], 'The table other cannot be read: '],
 ])('restore says in one sentence what is wrong: %s', async (_, args, sentence) => {
   const { code, stdout, stderr } = await start(args);

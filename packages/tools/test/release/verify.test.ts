@@ -121,3 +121,8 @@ test.each<[sentence: string, zip?: Uint8Array | number]>([
   const functions = zip === undefined ? {} : { [first.id]: { 7: { zip, share: 1 } } };
   expect(await verifyStack(functions)).toMatchObject({ code: 1, said: [], stderr: `${sentence}\n` });
 });
+
+test('verify compares no stack that this folder does not make', async () => {
+  const stderr = expect.stringMatching(/^This folder makes the stack (\w+)-dev for the stage dev, not \1s-dev\.\n$/);
+  expect(await verifyStack(matching, `${inject('stackName')}s-dev`)).toMatchObject({ code: 1, said: [], stderr });
+});
