@@ -1,15 +1,18 @@
 import { spawn } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 
+/** A program and its arguments. */
+export type Command = readonly [string, ...string[]];
+
 /**
- * Starts a command in a folder. `output` returns all that it has printed so far, `stdout` and `stderr` parts of that. A
- * command that does not exist ends with its error message. Aborting `signal` ends the command and all processes that it
- * has started, at once.
+ * Starts a command in a folder, in a process group of its own, which ends at once if `signal` aborts. A command that
+ * does not exist ends with its error message as `output`.
  * @param input the command reads this from its file descriptor 3
+ * @returns functions that return what it has printed so far: `output` is `stdout` and `stderr`, in order
  */
 export const startGroup = (
   folder: string,
-  [command, ...args]: readonly [string, ...string[]],
+  [command, ...args]: Command,
   signal: AbortSignal,
   environment: Record<string, string | undefined> = {},
   input?: Promise<string>,

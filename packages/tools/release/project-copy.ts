@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process';
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { startGroup } from '../process-group.ts';
+import { runToEnd } from '../app.ts';
+import { type Command, startGroup } from '../process-group.ts';
 import { linkPackages } from './link-packages.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
@@ -90,23 +91,17 @@ const findCommit = (ref: string, project: string, signal: AbortSignal): Promise<
     },
   );
 
-/** Runs a command to its end. @throws Error that begins with `failure` and has the command's output if it fails */
-const runIn = async (
-  copy: ProjectCopy,
-  command: readonly [string, ...string[]],
-  failure: string,
-  signal: AbortSignal,
-): Promise<void> => {
-  const { ended, output } = startIn(copy, [...command], signal);
-  const code = await ended;
-  signal.throwIfAborted();
-  if (code !== 0) throw new Error(`${failure}:\n${output()}`);
-};
+/** Runs a command in a copy to its end. @throws Error that begins with `failure` if it fails */
+const runIn = ({ folder, temporary }: ProjectCopy, command: Command, failure: string, signal: AbortSignal) =>
+  runToEnd(folder, command, signal, withOwnFiles(temporary)).catch((error: Error) => {
+    signal.throwIfAborted();
+    throw new Error(`${failure}:\n${error.message}`);
+  });
 
 /** Starts a command in a copy of the project, as `startGroup` does. */
 export const startIn = (
   { folder, temporary }: ProjectCopy,
-  command: readonly [string, ...string[]],
+  command: Command,
   signal: AbortSignal,
   environment: Record<string, string | undefined> = {},
 ) => startGroup(folder, command, signal, { ...withOwnFiles(temporary), ...environment });

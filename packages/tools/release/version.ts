@@ -5,12 +5,6 @@
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { Command } from 'commander';
-
-new Command('npm run version --')
-  .description('Writes a new version into contract, client and changelog. npm version <major|minor|patch> runs it.')
-  .showHelpAfterError()
-  .parse();
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const version = process.env['npm_package_version'];
