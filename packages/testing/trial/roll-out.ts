@@ -61,7 +61,7 @@ const earlierCommits = async (signal: AbortSignal): Promise<string[]> => {
 /**
  * Bundles the functions of a commit as the commit's stack does, but with the npm packages and feature flags of the
  * working tree. Returns no functions if the commit has no stack with today's name: the project had no stack yet, or
- * `npm run rename` had not yet given it this name. Returns none, either, if a package is missing here.
+ * the project did not have this name yet. Returns none, either, if a package is missing here.
  * @throws Error with the output of the synthesis if the stack cannot be synthesized
  * @param folder gets a checkout and the bundles; the caller removes the folder
  */

@@ -10,6 +10,7 @@ import {
   type Content,
   content,
   contract,
+  createOperation,
   invalidBody,
   itemOf,
   newId,
@@ -28,14 +29,14 @@ import { readContract } from 'openapi-contract/page';
 import { render } from 'openapi-contract/page/render';
 import { type Browser, chromium, type Locator, type Route } from 'playwright-core';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
-import { operations as generated } from '../../../../functions/generated/contract.ts';
 import { fetchToken, readSession } from '../../start/session.ts';
 import { clientName, contractFile } from '../../start/settings.ts';
 import { tokenCommand } from '../../start/token-command.ts';
 
-const { method, path } = generated.createPlant;
+const { id: operationId, method, path } = createOperation;
+const clientFile = `client/${clientName()}.ts`;
 
-/** The contract's examples of a new plant by name, each with its id. */
+/** The contract's examples of a new item by name, each with its id. */
 const { requestBody } = Object((await readContract(contractFile)).paths[path]?.[method.toLowerCase()]);
 const examples = Object.entries<{ value: Content }>(requestBody.content['application/json'].examples).map(
   ([name, { value }]) => ({ name, id: String(value[tableKey.name]) }),
@@ -66,7 +67,7 @@ afterAll(async () => void (await Promise.all(servers.map(closeServer))));
 /** Serves an empty page, and the client as /client.js. @returns the page's origin */
 const servePage = async (): Promise<string> => {
   const { outputFiles } = await build({
-    ...{ entryPoints: ['client/plant-store-client.ts'], bundle: true, write: false },
+    ...{ entryPoints: [clientFile], bundle: true, write: false },
     ...{ format: 'esm', platform: 'neutral', target: 'es2022' },
   });
   const server = createServer((request, response) => {
@@ -112,7 +113,7 @@ afterEach(async () => {
 
 /** Returns the part of the page that shows an operation. */
 const blockOf = (id: string): Locator => page.locator('.operation', { has: page.locator(`#${id}`) });
-const createPlant = (): Locator => blockOf('createPlant');
+const creating = (): Locator => blockOf(operationId);
 
 /** Opens the reference page of the contract with other paths. */
 const openPageOf = async (paths: Contract['paths']): Promise<void> => {
@@ -143,7 +144,7 @@ const responseIn = async (block: Locator): Promise<{ status: string; text: strin
   return { status: await status.innerText(), text: (await block.locator('.answer').textContent()) ?? '' };
 };
 
-test('the reference page shows every operation and that it is on this machine only, and one click adds a plant', async () => {
+test('the reference page shows every operation and that it is on this machine only, and one click adds an item', async () => {
   expect(await page.title()).toBe(`${contract.info.title} API`);
   expect(await page.locator('header').innerText()).toContain('on your machine only');
   const shown = await page.locator('.operation > summary').allInnerTexts();
@@ -151,7 +152,7 @@ test('the reference page shows every operation and that it is on this machine on
     operations.map(({ routeKey }) => routeKey),
   );
   const [{ id }] = examples;
-  const { status, text } = await execute(createPlant());
+  const { status, text } = await execute(creating());
   expect(status).toMatch(/^200 OK: /);
   expect(parseJson(text)).toEqual(responseTo(id, content));
   expect(await store.read(id)).toEqual(itemOf(id));
@@ -160,33 +161,33 @@ test('the reference page shows every operation and that it is on this machine on
 
 test('the reference page sends ids exactly, whether typed or from an example, and shows the error of an invalid or empty body', async () => {
   for (const { name, id } of examples) {
-    await createPlant().getByLabel('Example').selectOption(name);
+    await creating().getByLabel('Example').selectOption(name);
     // Several examples may have the same id.
-    expect((await execute(createPlant())).status).toMatch(/^(200|409) /);
+    expect((await execute(creating())).status).toMatch(/^(200|409) /);
     expect(await store.read(id)).toBeDefined();
   }
   const id = newId();
-  expect((await execute(createPlant(), bodyOf(id))).status).toMatch(/^200 /);
+  expect((await execute(creating(), bodyOf(id))).status).toMatch(/^200 /);
   expect(await store.read(id)).toEqual(itemOf(id));
 
-  const { status, text } = await execute(createPlant(), invalidBody);
+  const { status, text } = await execute(creating(), invalidBody);
   expect(status).toMatch(/^400 Bad Request: /);
   expect(JSON.parse(text)).toEqual({ error: errors.notValid.error, message: `${tableKey.name} is required` });
-  expect((await execute(createPlant(), '')).text).toContain(errors.notJson.message);
+  expect((await execute(creating(), '')).text).toContain(errors.notJson.message);
 });
 
 test('the reference page rounds no number of a response, and says so if a response has no body or no documented status', async () => {
   const answer = (status: number, body: string) => page.route(url + path, (route) => route.fulfill({ status, body }));
   await answer(200, '[9007199254740993,1e400,-0]');
-  expect((await execute(createPlant())).text).toBe('[\n  9007199254740993,\n  1e400,\n  -0\n]');
+  expect((await execute(creating())).text).toBe('[\n  9007199254740993,\n  1e400,\n  -0\n]');
   await answer(418, '');
-  const { status, text } = await execute(createPlant());
+  const { status, text } = await execute(creating());
   expect([status, text]).toEqual([expect.stringMatching(/^418 .*not in the contract/), 'The response has no body.']);
 });
 
 test('the reference page gets a new token after a 403, but not for a typed one, and says why there is no response', async () => {
   const field = page.getByLabel('Access token');
-  const body = createPlant().getByLabel('Body');
+  const body = creating().getByLabel('Body');
   const old = await field.inputValue();
   const refuseOnce = () =>
     page.route(
@@ -200,19 +201,19 @@ test('the reference page gets a new token after a 403, but not for a typed one, 
     );
   await page.route(`${url}/docs/token.json`, (route) => route.fulfill({ status: 500, body: 'Error' }), { times: 1 });
   await refuseOnce();
-  expect((await execute(createPlant())).status).toMatch(/^403 Forbidden: /);
+  expect((await execute(creating())).status).toMatch(/^403 Forbidden: /);
   await refuseOnce();
   const id = newId();
-  expect((await execute(createPlant(), bodyOf(id))).status).toMatch(/^200 /);
+  expect((await execute(creating(), bodyOf(id))).status).toMatch(/^200 /);
   expect(await store.read(id)).toEqual(itemOf(id));
   expect(await field.inputValue()).not.toBe(old);
   await field.fill('a.b.c');
-  expect((await execute(createPlant())).status).toMatch(/^403 Forbidden: /);
+  expect((await execute(creating())).status).toMatch(/^403 Forbidden: /);
   expect(await field.inputValue()).toBe('a.b.c');
   await field.fill('\u{1F331}');
-  expect((await execute(createPlant())).status).toMatch(/^No response: .*fetch/);
+  expect((await execute(creating())).status).toMatch(/^No response: .*fetch/);
   await page.route('**', (route) => route.abort());
-  expect((await execute(createPlant())).status).toContain('the service is down');
+  expect((await execute(creating())).status).toContain('the service is down');
 });
 
 test.each<[string, (route: Route) => Promise<void>]>([
@@ -222,15 +223,15 @@ test.each<[string, (route: Route) => Promise<void>]>([
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   await page.route(url + path, (route) => released.then(() => end(route)), { times: 1 });
   const earlier = page.waitForRequest(url + path);
-  await sendButton(createPlant()).click();
+  await sendButton(creating()).click();
   const id = newId();
-  const latest = await execute(createPlant(), bodyOf(id));
+  const latest = await execute(creating(), bodyOf(id));
   expect(parseJson(latest.text)).toEqual(responseTo(id, content));
   release();
   await (await earlier).response();
   // By the time of these responses, the page has dealt with the end of the earlier request.
   for (const _ of [1, 2]) await page.evaluate(`fetch('/docs/page.js').then((response) => response.text())`);
-  expect(await responseIn(createPlant())).toEqual(latest);
+  expect(await responseIn(creating())).toEqual(latest);
 });
 
 test('the reference page sends parameters of any name, but refuses values of a path parameter that lead to another route', async () => {
@@ -261,18 +262,18 @@ test('the reference page sends parameters of any name, but refuses values of a p
 test('the reference page copies a curl command and TypeScript that send what is typed', async () => {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   const snippetFor = async (id: string, language: string): Promise<string> => {
-    await createPlant().getByLabel('Body').fill(bodyOf(id));
-    await createPlant()
+    await creating().getByLabel('Body').fill(bodyOf(id));
+    await creating()
       .getByRole('button', { name: `Copy ${language}` })
       .click();
-    await createPlant().getByRole('button', { name: 'Copied' }).waitFor();
+    await creating().getByRole('button', { name: 'Copied' }).waitFor();
     return page.evaluate('navigator.clipboard.readText()');
   };
   const ids = [newId(), newId()] as const;
   const { stdout } = await run('sh', ['-c', await snippetFor(ids[0], 'curl')]).ended;
   expect(stdout).toMatch(/^HTTP\/1.1 200 /);
   const code = await snippetFor(ids[1], 'TypeScript');
-  const script = code.replace("'plant-store-client'", "'./client/plant-store-client.ts'");
+  const script = code.replace(`'${clientName()}'`, `'./${clientFile}'`);
   const result = await run(process.execPath, ['--input-type=module', '-e', script], { ACCESS_TOKEN: token }).ended;
   expect(result.stdout).toContain('status: 200');
   for (const id of ids) expect(await store.read(id)).toEqual(itemOf(id));
@@ -329,10 +330,10 @@ test.each([
     await page.emulateMedia({ colorScheme });
     expect(await page.evaluate('getComputedStyle(document.documentElement).backgroundColor')).toBe(colour);
     expect(await faultsOf(), 'before a request').toEqual([]);
-    await execute(createPlant());
+    await execute(creating());
     const [request, response] = await Promise.all([
-      createPlant().locator('.sent').boundingBox(),
-      createPlant().locator('.answer').boundingBox(),
+      creating().locator('.sent').boundingBox(),
+      creating().locator('.answer').boundingBox(),
     ]);
     if (request === null || response === null) throw new Error('The request or the response is not visible');
     expect(response.y >= 0 && response.y + response.height <= viewport.height, 'in view').toBe(true);
@@ -344,7 +345,7 @@ test.each([
 );
 
 test('the reference page prints what is folded, and not the token', async () => {
-  const example = createPlant().locator('.status pre').first();
+  const example = creating().locator('.status pre').first();
   expect(await example.isVisible()).toBe(false);
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
   expect(await example.isVisible()).toBe(true);
@@ -360,16 +361,16 @@ test.each(operations)('the page lists the statuses of $routeKey, and gets one of
 
 test('a web page can call the service, and read its errors and headers, only if allowOrigins has the origin of the page', async () => {
   const id = newId();
-  const plant = `{ ...${JSON.stringify(content)}, ['${tableKey.name}']: ${tableKey.type === 'N' ? `${id}n` : `'${id}'`} }`;
-  /** Opens a page of `origin`, and adds the plant from there. @returns what the page can read of the response */
-  const addPlant = async (origin: string, bearer = token): Promise<unknown> => {
+  const item = `{ ...${JSON.stringify(content)}, ['${tableKey.name}']: ${tableKey.type === 'N' ? `${id}n` : `'${id}'`} }`;
+  /** Opens a page of `origin`, and adds the item from there. @returns what the page can read of the response */
+  const addItem = async (origin: string, bearer = token): Promise<unknown> => {
     const other = await browser.newPage();
     other.setDefaultTimeout(0);
     await other.goto(origin);
     const result = await other.evaluate(`(async () => {
-      const { createPlantStoreClient } = await import('/client.js');
-      const { createPlant } = createPlantStoreClient(${JSON.stringify({ baseUrl: url, token: bearer })});
-      const result = await createPlant(${plant});
+      const [makeClient] = Object.values(await import('/client.js'));
+      const { ${operationId}: create } = makeClient(${JSON.stringify({ baseUrl: url, token: bearer })});
+      const result = await create(${item});
       const { status, error, requestId, headers } = result;
       return { status, error, hasId: requestId !== undefined, isRepeated: headers?.get('idempotent-replayed') };
     })()`);
@@ -385,12 +386,12 @@ test('a web page can call the service, and read its errors and headers, only if 
     return service.output();
   };
 
-  expect(await addPlant(shop)).toEqual({ status: 200, hasId: true, isRepeated: null });
-  expect(await addPlant(shop)).toEqual({ status: 200, hasId: true, isRepeated: 'true' });
-  expect(await addPlant(shop, 'a.b.c')).toEqual({ status: 403, error: 'token refused', hasId: true });
+  expect(await addItem(shop)).toEqual({ status: 200, hasId: true, isRepeated: null });
+  expect(await addItem(shop)).toEqual({ status: 200, hasId: true, isRepeated: 'true' });
+  expect(await addItem(shop, 'a.b.c')).toEqual({ status: 403, error: 'token refused', hasId: true });
   const before = await logged();
   expect(before).toMatch(new RegExp(` OPTIONS ${path} +204 `));
 
-  expect(await addPlant(await servePage())).toEqual({ error: 'no answer', hasId: false });
+  expect(await addItem(await servePage())).toEqual({ error: 'no answer', hasId: false });
   expect((await logged()).slice(before.length)).not.toContain(`${method} `);
 });

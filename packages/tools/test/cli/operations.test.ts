@@ -3,13 +3,19 @@ import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import tls from 'node:tls';
 import { type Operation, parseJson, toJson } from '@lambda-service/client';
-import { bodyOf, newBody, newId, responseTo as repeatedOf } from '@lambda-service/testing/data';
+import {
+  bodyOf,
+  createOperation,
+  newBody,
+  newId,
+  operations,
+  responseTo as repeatedOf,
+} from '@lambda-service/testing/data';
 import { startAccount } from '@lambda-service/testing/fake-aws';
 import { testFolder } from '@lambda-service/testing/programs';
 import { answer, startScriptedService } from '@lambda-service/testing/servers';
 import { until } from '@lambda-service/testing/waiting';
-import { describe, expect, test } from 'vitest';
-import { operations } from '../../../../functions/generated/contract.ts';
+import { describe, expect, inject, test } from 'vitest';
 import { explain, type Failed, untilRefused } from '../../cli/connection.ts';
 import { writeSession } from '../../start/session.ts';
 import { optionsFor } from './kit/options-for.ts';
@@ -19,14 +25,15 @@ const start = (args: string[], environment: Record<string, string> = {}) =>
   runHere(args, { ACCESS_TOKEN: '', INIT_CWD: '', ...environment });
 const run = (...of: Parameters<typeof start>) => start(...of).ended;
 
-const { scopes, responses } = operations.createPlant;
+const { scopes, responses } = createOperation;
+const [{ status: createdStatus = 200, requires = [] } = {}] = responses;
 
 /** The response to a body. Fields that the service adds have any value. */
 const responseTo = (id: string) => ({
-  ...Object.fromEntries(responses[0].requires.map((field) => [field, 'from the service'])),
+  ...Object.fromEntries(requires.map((field) => [field, 'from the service'])),
   ...repeatedOf(id),
 });
-const created = (id: string) => answer(responses[0].status, responseTo(id));
+const created = (id: string) => answer(createdStatus, responseTo(id));
 const refused = answer(403, { message: 'Forbidden' });
 const token = (text: string) => answer(200, { access_token: text });
 const id = newId();
@@ -63,7 +70,10 @@ test('create --stack takes the address and tokens from a deployed stack, and get
   const outputs = { ApiUrl: baseUrl, TokenUrl: baseUrl, ClientId: 'me', UserPoolId: 'pool', Scope: scopes.join(' ') };
   const secret = () => ({ body: { UserPoolClient: { ClientSecret: 'shh' } } });
   const { calls, environment } = await startAccount({ outputs }, secret);
-  const { code, stderr } = await run([...create, '--stack', 'PlantStore'], { ...environment, ACCESS_TOKEN: 'x.y.z' });
+  const { code, stderr } = await run([...create, '--stack', inject('stackName')], {
+    ...environment,
+    ACCESS_TOKEN: 'x.y.z',
+  });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(calls.map(({ operation }) => operation)).toEqual(['DescribeStacks', 'DescribeUserPoolClient']);
   const basic = `Basic ${btoa('me:shh')}`;
@@ -74,7 +84,7 @@ test('create --stack sends the token in --token or, if the stack trusts another 
   const { baseUrl, received } = await startScriptedService(stored, stored);
   const outputs = { ApiUrl: baseUrl, Scope: scopes.join(' '), Issuer: 'https://issuer.example' };
   const { environment } = await startAccount({ outputs }, expect.unreachable);
-  const stack = ['--stack', 'PlantStore'];
+  const stack = ['--stack', inject('stackName')];
   expect((await run([...create, ...stack, '--token', 'a.b.c'], environment)).code).toBe(0);
   expect((await run([...create, ...stack], { ...environment, ACCESS_TOKEN: 'x.y.z' })).code).toBe(0);
   expect(received.map(({ authorization }) => authorization)).toEqual(['Bearer a.b.c', 'Bearer x.y.z']);
@@ -97,8 +107,7 @@ test('requests whose token is refused at the same time share the next token', as
 
 test('the help lists a command for each operation, and one for imports', async () => {
   const { stdout } = await run(['--help']);
-  for (const operation of Object.keys(operations))
-    expect(stdout).toMatch(new RegExp(`^  \\S+ +calls ${operation}, `, 'm'));
+  for (const { id: operation } of operations) expect(stdout).toMatch(new RegExp(`^  \\S+ +calls ${operation}, `, 'm'));
   expect(stdout).toMatch(/^ {2}import /m);
 });
 
@@ -117,7 +126,7 @@ const badToken = /^The access token contains a character that tokens cannot cont
 
 test.each<[what: string, args: string[], sentence: RegExp, environment?: Record<string, string>]>([
   ['a file is a folder', ['import', '/'], /^There is no file \/: name a file/],
-  ['--url is not a URL', [...create, '--url', 'plants'], /It must be a URL such as https:\/\/host.example\n/],
+  ['--url is not a URL', [...create, '--url', 'garden'], /It must be a URL such as https:\/\/host.example\n/],
   ['the token is missing', [...create, '--url', 'http://127.0.0.1:9'], noToken],
   ['a token has a space', [...create, '--url', 'http://127.0.0.1:9'], badToken, { ACCESS_TOKEN: 'two words' }],
   ['a token is not for --url', [...create, '--token', 'a.b.c'], /^--token also needs --url/],
@@ -193,7 +202,7 @@ describe('import', () => {
   });
 
   test('counts what an attempt may have stored, exits with code 1 if a line fails, and adds that line to the file of failed lines', async () => {
-    const repeated = answer(responses[0].status, responseTo(id), { 'idempotent-replayed': 'true' });
+    const repeated = answer(createdStatus, responseTo(id), { 'idempotent-replayed': 'true' });
     const failing = answer(503, { message: 'Service Unavailable' });
     const { baseUrl } = await startScriptedService(stored, failing, repeated);
     const { begin, failed } = await importing(`${line.repeat(3)}no JSON`, baseUrl);

@@ -27,6 +27,7 @@ test('request says that the local service was probably killed if it does not ans
   await expect(describeLocal('x')).rejects.toThrow(/does not answer; it was probably killed/);
 });
 
+const stackName = inject('stackName');
 const id = 'JKJaXmPLvHcESHA=';
 const [authorizing, creating] = ['5b7e1f0a-0000-4000-8000-000000000001', '5b7e1f0a-0000-4000-8000-000000000002'];
 
@@ -76,7 +77,7 @@ test("request --stack prints a request and all log lines about it, even lines th
     [access, allowed],
     [access, allowed, report],
   ]);
-  expect(await runHere(['request', id, '--stack', 'PlantStore', '--days', '7'], environment).ended).toEqual({
+  expect(await runHere(['request', id, '--stack', stackName, '--days', '7'], environment).ended).toEqual({
     code: 0,
     stdout: [
       `26/Nov/2026:16:05:09 +0000 POST /plants 500 5021 ms ${id} the function timed out`,
@@ -105,7 +106,7 @@ test('request refuses a request id that could change the query', async () => {
 });
 
 describe('in the logs of a deployed stack, a search for a request', () => {
-  const find = (environment: Record<string, string>, stack = 'PlantStore') => {
+  const find = (environment: Record<string, string>, stack = stackName) => {
     for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
     return describeDeployed(id, stack, 1);
   };
@@ -127,9 +128,7 @@ describe('in the logs of a deployed stack, a search for a request', () => {
     );
   });
 
-  const own = inject('stack').functions.find(({ name }) => name.startsWith('CreatePlant'))?.environment[
-    'BUNDLE_SHA256'
-  ];
+  const own = inject('stack').functions.find(({ name }) => name.startsWith('Authorizer'))?.environment['BUNDLE_SHA256'];
 
   test('shows the stack traces of the bundles that the sources make in source lines, and says why not those of others', async () => {
     const stack = 'Error: oops\n    at start (/var/task/index.js:1:2000)';
@@ -152,7 +151,7 @@ describe('in the logs of a deployed stack, a search for a request', () => {
   });
 
   test('says that lines may arrive later if there are none, or what is wrong with the stack', async () => {
-    const none = `The logs of the stack PlantStore have no request ${id} in the last day. Lines arrive some seconds`;
+    const none = `The logs of the stack ${stackName} have no request ${id} in the last day. Lines arrive some seconds`;
     await expect(find((await startLogs([])).environment)).rejects.toThrow(none);
     const noLogs = await startLogs([], {});
     await expect(find(noLogs.environment)).rejects.toThrow('does not have the logs of a service.');

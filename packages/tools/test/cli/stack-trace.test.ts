@@ -108,7 +108,7 @@ describe('stack traces in a log line', () => {
   });
 
   test.each([
-    [{ stack: 'PlantStore', bundle: 'roses' }, '{"stack":"PlantStore","bundle":"roses"}'],
+    [{ stack: 'OrderStore', bundle: 'roses' }, '{"stack":"OrderStore","bundle":"roses"}'],
     [{ stackTrace: [] }, '{"stackTrace":[]}'],
     ['Error: x\n    at a', '"Error: x\\n    at a"'],
   ])('are not extracted from a log message that only looks like an error: %j', (line, rest) => {

@@ -5,7 +5,7 @@ import { testFolder } from '@lambda-service/testing/programs';
 import { answer, startScriptedService } from '@lambda-service/testing/servers';
 import { until } from '@lambda-service/testing/waiting';
 import { decodeJwt } from 'jose';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { fetchDeployedToken, readDeployedIssuer } from '../../cli/deployed-issuer.ts';
 import { startIssuer } from '../../start/issuer.ts';
 import { reserveIssuer } from '../../start/issuer-address.ts';
@@ -38,6 +38,7 @@ test('a command escapes the control characters in what a server says', async () 
   expect(stderr).toContain('refused: \\u001b]0;x\\u0007\\u000d\\u009b\n');
 });
 
+const stackName = inject('stackName');
 const source = {
   tokenUrl: 'https://plants.auth.example/oauth2/token',
   clientId: 'client',
@@ -52,7 +53,7 @@ test("token --stack prints only the token to stdout, and says on stderr that it 
   const { calls, environment } = await startAccount({ outputs: { ...outputs, TokenUrl: baseUrl } }, secret);
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
-  const { ended } = runHere(['token', '--stack', 'PlantStore', '--scope', 'plants/read'], environment);
+  const { ended } = runHere(['token', '--stack', stackName, '--scope', 'plants/read'], environment);
   await until(() => {
     vi.runOnlyPendingTimers();
     return received.length === 2;
@@ -61,7 +62,7 @@ test("token --stack prints only the token to stdout, and says on stderr that it 
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'a.b.c\n' });
   expect(stderr).toMatch(/^The token issuer at \S+ refused: 404\. .*up to a minute.*\n$/);
   expect(calls).toMatchObject([
-    { operation: 'DescribeStacks', input: { StackName: 'PlantStore' } },
+    { operation: 'DescribeStacks', input: { StackName: stackName } },
     { operation: 'DescribeUserPoolClient', input: { UserPoolId: 'pool', ClientId: 'client' } },
   ]);
   const request = {
@@ -72,7 +73,7 @@ test("token --stack prints only the token to stdout, and says on stderr that it 
 });
 
 describe('reading the issuer of a deployed stack', () => {
-  const read = (environment: Record<string, string | undefined>, stack = 'PlantStore') => {
+  const read = (environment: Record<string, string | undefined>, stack = stackName) => {
     const mine = Object.keys(process.env).filter((name) => name.startsWith('AWS_'));
     const nowhere = { AWS_CONFIG_FILE: '/nowhere', AWS_SHARED_CREDENTIALS_FILE: '/nowhere' };
     const clean = { ...Object.fromEntries(mine.map((name) => [name, undefined])), ...nowhere };
@@ -85,9 +86,9 @@ describe('reading the issuer of a deployed stack', () => {
     [
       'trusts another issuer',
       { Scope: 'plants/create', Issuer: 'https://issuer.example' },
-      'The stack PlantStore accepts tokens from https://issuer.example: get one there, with the scope plants/create (for calls from here, set ACCESS_TOKEN to it).',
+      `The stack ${stackName} accepts tokens from https://issuer.example: get one there, with the scope plants/create (for calls from here, set ACCESS_TOKEN to it).`,
     ],
-    ['has no client', { ...outputs, ClientId: '' }, 'The stack PlantStore does not have the outputs of a service.'],
+    ['has no client', { ...outputs, ClientId: '' }, `The stack ${stackName} does not have the outputs of a service.`],
   ])('says so if the stack %s', async (_, given, sentence) => {
     const { environment } = await startAccount({ outputs: given }, secret);
     await expect(read(environment)).rejects.toThrow(new Error(sentence));
@@ -106,7 +107,7 @@ describe('reading the issuer of a deployed stack', () => {
     ['no region', key, 'no region is set; set AWS_REGION, for example AWS_REGION=eu-central-1'],
     ['no credentials', { AWS_REGION: 'eu-central-1' }, 'no AWS credentials were found; set AWS_PROFILE'],
   ])('says which variable to set if the environment has %s', async (_, environment, sentence) => {
-    await expect(read(environment)).rejects.toThrow(`The stack PlantStore cannot be read: ${sentence}`);
+    await expect(read(environment)).rejects.toThrow(`The stack ${stackName} cannot be read: ${sentence}`);
   });
 });
 

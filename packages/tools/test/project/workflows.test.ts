@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { testFolder } from '@lambda-service/testing/programs';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
 import { allowable } from '../../release/diff/verdict.ts';
 
@@ -104,7 +104,7 @@ test('a push to main is deployed after CI, first to the stage dev and then to th
 
 test.each(['dev', 'prod'])('stage %s is synthesized without AWS credentials, and its bundles are attested', (stage) => {
   const { steps = [] } = read('deploy.yml').workflow.jobs[stage] ?? {};
-  const stack = stage === 'prod' ? 'PlantStore' : `PlantStore-${stage}`;
+  const stack = inject('stackName') + (stage === 'prod' ? '' : `-${stage}`);
   const inOrder = [
     new RegExp(`^npx cdk synth --quiet -c stage=${stage} `),
     /^aws-actions\/configure-aws-credentials@/,

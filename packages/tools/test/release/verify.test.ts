@@ -17,6 +17,9 @@ import { runHere } from '../cli/kit/run-here.ts';
 type Version = { zip: Uint8Array | number; declared?: string; share?: number };
 type Functions = Record<string, Record<string, Version>>;
 
+const stackName = inject('stackName');
+const versionPath = new RegExp(`/${stackName}-(\\w+)(?:/(\\d+|\\$LATEST)\\.zip)?`);
+
 /** The functions that `cdk deploy` would deploy now, each with its logical id and its code. */
 const built = inject('stack').functions.map(({ name, folder }) => {
   const code = readFileSync(path.join(folder, 'index.js'));
@@ -29,7 +32,7 @@ const matching: Functions = Object.fromEntries(built.map(({ id, ...version }) =>
 /** Starts a fake AWS account. @returns the environment variables with which a command reaches it */
 const startAws = async (functions: Functions): Promise<Record<string, string>> => {
   const resources = Object.entries(functions).flatMap(([LogicalResourceId, versions]) => {
-    const PhysicalResourceId = `PlantStore-${LogicalResourceId}`;
+    const PhysicalResourceId = `${stackName}-${LogicalResourceId}`;
     const hasAlias = Object.values(versions).some(({ share }) => share);
     return [
       { ResourceType: 'AWS::Lambda::Function', LogicalResourceId, PhysicalResourceId },
@@ -39,7 +42,7 @@ const startAws = async (functions: Functions): Promise<Record<string, string>> =
   const { environment } = await startAccount({ resources }, expect.unreachable);
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
-    const [, id = '', download] = /\/PlantStore-(\w+)(?:\/(\d+|\$LATEST)\.zip)?/.exec(pathname) ?? [];
+    const [, id = '', download] = versionPath.exec(pathname) ?? [];
     const versions = functions[id] ?? {};
     if (download !== undefined) {
       const { zip = 404 } = versions[download] ?? {};
@@ -52,13 +55,13 @@ const startAws = async (functions: Functions): Promise<Record<string, string>> =
     }
     const version = searchParams.get('Qualifier') ?? '';
     const Variables = { BUNDLE_SHA256: versions[version]?.declared };
-    const Location = `http://${request.headers.host}/PlantStore-${id}/${version}.zip`;
+    const Location = `http://${request.headers.host}/${stackName}-${id}/${version}.zip`;
     return response.end(JSON.stringify({ Configuration: { Environment: { Variables } }, Code: { Location } }));
   });
   return { ...environment, AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${await startServer(server)}` };
 };
 
-const verifyStack = async (functions: Functions, stack = 'PlantStore') => {
+const verifyStack = async (functions: Functions, stack = stackName) => {
   const { code, stdout, stderr } = await runHere(['verify', '--stack', stack], await startAws(functions)).ended;
   const [heading, ...said] = stdout.trimEnd().split('\n');
   return { code, heading, said, stderr };
@@ -70,7 +73,7 @@ test('verify lists each deployed function that runs the code of this folder, and
   // A copy of the project may have no git repository, or one without a commit.
   const hasCommit = spawnSync('git', ['rev-parse', 'HEAD']).status === 0;
   const folder = hasCommit ? commit : 'this folder, which is not a git checkout';
-  const heading = expect.stringMatching(new RegExp(`^The stack PlantStore, compared with ${folder}:$`));
+  const heading = expect.stringMatching(new RegExp(`^The stack ${stackName}, compared with ${folder}:$`));
   expect(await verifyStack(matching)).toEqual({ code: 0, heading, said, stderr: '' });
 });
 
@@ -78,9 +81,9 @@ test('verify fails if the stack of a developer lacks a function, unless only pro
   const functions = Object.fromEntries(
     Object.entries(matching).filter(([id]) => !/^(SmokeTest|OutsideCheck)/.test(id)),
   );
-  expect(await verifyStack(functions, 'PlantStore-dev-anna')).toMatchObject({ code: 0, stderr: '' });
+  expect(await verifyStack(functions, `${stackName}-dev-anna`)).toMatchObject({ code: 0, stderr: '' });
   const { [first.id]: _, ...fewer } = functions;
-  expect(await verifyStack(fewer, 'PlantStore-dev-anna')).toMatchObject({ code: 1 });
+  expect(await verifyStack(fewer, `${stackName}-dev-anna`)).toMatchObject({ code: 1 });
 });
 
 test('verify says what is wrong with each function and each version of it that is called', async () => {
@@ -114,7 +117,7 @@ test('verify says what is wrong with each function and each version of it that i
 });
 
 test.each<[sentence: string, zip?: Uint8Array | number]>([
-  ['The stack PlantStore has no functions.'],
+  [`The stack ${stackName} has no functions.`],
   [`The code of ${first.id} cannot be read: version 7 cannot be downloaded: S3 responded with 403`, 403],
   [`The code of ${first.id} cannot be read: invalid zip data`, strToU8('<html>')],
 ])('verify fails with the sentence "%s"', async (sentence, zip) => {
@@ -124,5 +127,5 @@ test.each<[sentence: string, zip?: Uint8Array | number]>([
 
 test('verify compares no stack that this folder does not make', async () => {
   const stderr = expect.stringMatching(/^This folder makes the stack (\w+)-dev for the stage dev, not \1s-dev\.\n$/);
-  expect(await verifyStack(matching, `${inject('stackName')}s-dev`)).toMatchObject({ code: 1, said: [], stderr });
+  expect(await verifyStack(matching, `${stackName}s-dev`)).toMatchObject({ code: 1, said: [], stderr });
 });

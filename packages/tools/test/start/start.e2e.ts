@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pathToFileURL } from 'node:url';
-import { bodyOf, createRoute, newId, otherContent } from '@lambda-service/testing/data';
+import { bodyOf, createOperation, createRoute, newId, otherContent } from '@lambda-service/testing/data';
 import {
   type LocalService,
   listData,
@@ -35,7 +35,7 @@ const isRunning = (pid: number): boolean => {
 
 const calm = expect.not.stringMatching(/error|warning/i);
 
-test('npm start keeps plants and tokens after two Ctrl-C, and stops with its terminal', portMayBeTaken, async () => {
+test('npm start keeps items and tokens after two Ctrl-C, and stops with its terminal', portMayBeTaken, async () => {
   const folder = await testFolder();
   const first = await start(folder);
   expect(first.output()).toContain(`${first.url}/docs\n`);
@@ -112,7 +112,7 @@ test('npm start -- --debug lets only a debugger that knows its address pause the
   expect((await fetch(`http://${host}/json/list`)).status).toBe(404);
   await expect(pauseThreads(`${host}/${randomUUID()}`), 'a guessed address').rejects.toThrow();
   const messages = await pauseThreads(address);
-  for (const file of ['functions/create-plant.ts', 'packages/runtime/auth/authorizer.ts']) {
+  for (const file of [`functions/${createOperation.file}.ts`, 'packages/runtime/auth/authorizer.ts']) {
     const source = pathToFileURL(file).href;
     await until(() => messages.some((message) => sourcesOf(message).includes(source)));
   }

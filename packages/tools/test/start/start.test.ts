@@ -6,7 +6,15 @@ import { chmod, readdir, readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { parseJson } from '@lambda-service/client';
-import { bodyOf, type Content, createRoute, responseTo, tableKey } from '@lambda-service/testing/data';
+import {
+  bodyOf,
+  type Content,
+  createOperation,
+  createRoute,
+  operations,
+  responseTo,
+  tableKey,
+} from '@lambda-service/testing/data';
 import {
   fileFolder,
   jsonHeaders,
@@ -22,7 +30,6 @@ import { isUnavailable, retryWhile, until, untilAvailable } from '@lambda-servic
 import { decodeJwt } from 'jose';
 import { exampleRequest, readContract } from 'openapi-contract/page';
 import { afterAll, describe, expect, inject, test, vi } from 'vitest';
-import { operations } from '../../../../functions/generated/contract.ts';
 import { describeLocal } from '../../cli/traced-request.ts';
 import { fetchToken, readSession, writeSession } from '../../start/session.ts';
 import { contractFile } from '../../start/settings.ts';
@@ -46,7 +53,7 @@ afterAll(async () => {
 
 const mode = async (name: string) => (await stat(path.join(home, name))).mode & 0o777;
 
-test('the command that npm start prints stores a plant, and the output then has a line for it', async () => {
+test('the command that npm start prints stores an item, and the output then has a line for it', async () => {
   const [printed = ''] = /^curl (?:.*\\\n)*.*$/m.exec(service.output()) ?? [];
   const { stdout, stderr } = await run('sh', ['-c', printed], { PATH: await pathWithCurl() }).ended;
   const [, status, response = ''] = /^(\d+) (.*)\n$/.exec(stdout + stderr) ?? [];
@@ -58,12 +65,12 @@ test('the command that npm start prints stores a plant, and the output then has 
 });
 
 test.each<[status: number, cause: RegExp, sent: { body?: string; path?: string; authorization?: string }]>([
-  [400, / the request body must be JSON .*\n {4}Authorizer INFO .*\n {4}CreatePlant INFO .*"refused"/, { body: '{' }],
+  [400, / the request body must be JSON .*\n {4}Authorizer INFO .*\n {4}\w+ INFO .*"refused"/, { body: '{' }],
   [403, / the token is refused: malformed\n {4}Authorizer INFO .*"reason"/, { authorization: 'Bearer a.b.c' }],
   [400, / the path has an invalid escape sequence$/, { path: '/%' }],
   [404, / the API has no such route$/, { path: '/nothing' }],
 ])('the command request shows the cause of the status %i: %s', async (status, cause, sent) => {
-  const { body = bodyOf(), path: route = operations.createPlant.path, ...headers } = sent;
+  const { body = bodyOf(), path: route = createOperation.path, ...headers } = sent;
   const options = { method: 'POST', headers: { ...jsonHeaders(token), ...headers }, body };
   const response = await untilAvailable(() => fetch(service.url + route, options));
   expect(response.status).toBe(status);
@@ -75,7 +82,7 @@ test.each<[status: number, cause: RegExp, sent: { body?: string; path?: string; 
 });
 
 test('the local service issues tokens with every scope of the contract', () => {
-  const scopes = Object.values(operations).flatMap((each) => each.scopes);
+  const scopes = operations.flatMap(({ security }) => Object.values(security?.[0] ?? {}).flat());
   expect(decodeJwt(token)).toMatchObject({ scope: [...new Set(scopes)].join(' ') });
 });
 

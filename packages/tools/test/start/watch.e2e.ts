@@ -2,15 +2,15 @@
  * Tests `npm start -- --watch` in a copy of the project, in which the tests change files. Its cdk.json names another
  * token issuer, and a permissions boundary; the service must use its own issuer, and no boundary.
  */
+import { globSync } from 'node:fs';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { copyProject, ownCache } from '@lambda-service/testing/copy-project';
-import { bodyOf, newId, otherContent } from '@lambda-service/testing/data';
+import { bodyOf, createOperation, newId, otherContent } from '@lambda-service/testing/data';
 import { fileFolder, jsonHeaders, run, startLocalService, tools } from '@lambda-service/testing/programs';
 import { until } from '@lambda-service/testing/waiting';
 import { afterAll, expect, inject, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
-import { operations } from '../../../../functions/generated/contract.ts';
 import { fetchToken, readSession } from '../../start/session.ts';
 
 const home = await fileFolder();
@@ -46,19 +46,18 @@ const editUntil = async (expected: RegExp, file: string, change: (source: string
   await until(() => expected.test(service.output().slice(start)));
 };
 
-const { path: plants } = operations.createPlant;
+const { path: route, file: name, id: operationId } = createOperation;
+/** The function of the operation, and a line for its reload. */
+const functionId = operationId.charAt(0).toUpperCase() + operationId.slice(1);
+const reloaded = new RegExp(`^Reloaded ${functionId}`, 'm');
 
-const post = async (
-  body: string,
-  route: string = plants,
-  bearer = token,
-): Promise<{ status: number; body: unknown }> => {
-  const response = await fetch(service.url + route, { method: 'POST', headers: jsonHeaders(bearer), body });
+const post = async (body: string, to: string = route, bearer = token): Promise<{ status: number; body: unknown }> => {
+  const response = await fetch(service.url + to, { method: 'POST', headers: jsonHeaders(bearer), body });
   return { status: response.status, body: await response.json() };
 };
 
-const entry = 'functions/create-plant.lambda.ts';
-const operation = 'functions/create-plant.ts';
+const entry = `functions/${name}.lambda.ts`;
+const operation = `functions/${name}.ts`;
 
 test('npm start -- --watch reloads only the function whose code has changed, and keeps the old code while the new code has an error', async () => {
   const id = newId();
@@ -66,59 +65,59 @@ test('npm start -- --watch reloads only the function whose code has changed, and
   const other = bodyOf(id, otherContent);
   const { status, body } = await post(other);
   expect(status).toBe(409);
-  await editUntil(/^Reloaded CreatePlant \(\d+\.\d+ s\)\.$/m, entry, (source) =>
+  await editUntil(new RegExp(`^Reloaded ${functionId} \\(\\d+\\.\\d+ s\\)\\.$`, 'm'), entry, (source) =>
     source.replace(Object(body).message, 'a new message'),
   );
   expect(await post(other)).toMatchObject({ status: 409, body: { message: 'a new message' } });
 
-  await editUntil(/functions\/create-plant\.lambda\.ts:\d+:\d+.*\nNot reloaded/s, entry, (source) =>
+  await editUntil(new RegExp(`${entry}:\\d+:\\d+.*\\nNot reloaded`, 's'), entry, (source) =>
     source.replace("'a new message'", "'a new message"),
   );
   expect(await post(other)).toMatchObject({ status: 409, body: { message: 'a new message' } });
 
-  await editUntil(/^Reloaded CreatePlant/m, entry, (source) => source.replace("'a new message", "'fixed'"));
+  await editUntil(reloaded, entry, (source) => source.replace("'a new message", "'fixed'"));
   expect(await post(other)).toMatchObject({ status: 409, body: { message: 'fixed' } });
 });
 
 test('npm start -- --watch reloads the functions that contain a changed file of a package', async () => {
   const errors = 'packages/runtime/http/errors.ts';
   const original = await read(errors);
-  await editUntil(/^Reloaded CreatePlant/m, errors, (source) =>
+  await editUntil(reloaded, errors, (source) =>
     source.replace("'the request body must be JSON", "'changed: the request body must be JSON"),
   );
   const message = expect.stringMatching(/^changed: /);
   expect(await post('{')).toMatchObject({ status: 400, body: { message } });
-  await editUntil(/^Reloaded CreatePlant/m, errors, () => original);
+  await editUntil(reloaded, errors, () => original);
 });
 
 test('npm start -- --watch prints stack traces with line numbers of the changed sources', async () => {
   const original = await read(operation);
   const failing = `throw new Error('oops')`;
-  await editUntil(/^Reloaded CreatePlant/m, operation, (source) =>
-    `// One line more.\n${source}`.replace(/createPlant = .*?=> \{/s, `$&\n${failing};`),
+  await editUntil(reloaded, operation, (source) =>
+    `// One line more.\n${source}`.replace(new RegExp(`${operationId} = .*?=> \\{`, 's'), `$&\n${failing};`),
   );
   const line = (await read(operation)).split('\n').findIndex((each) => each.includes(failing)) + 1;
   expect(await post(bodyOf())).toMatchObject({ status: 500 });
   await until(() => service.output().includes('oops'));
-  expect(service.output()).toMatch(new RegExp(`Error: oops\\n +at .*functions/create-plant\\.ts:${line}:`));
+  expect(service.output()).toMatch(new RegExp(`Error: oops\\n +at .*${operation}:${line}:`));
   const requests = JSON.parse(await (await fetch(`${service.url}/docs/requests.json`)).text());
   const [, bundle] = /"bundle":"([0-9a-f]{64})"/.exec(JSON.stringify(requests.at(-1))) ?? [];
-  const { environment } = inject('stack').functions.find(({ name }) => name.startsWith('CreatePlant')) ?? {};
+  const { environment } = inject('stack').functions.find(({ name }) => name.startsWith(functionId)) ?? {};
   expect(bundle, 'the hash in the log line').toMatch(/./);
   expect(bundle, 'the hash in the log line').not.toBe(environment?.['BUNDLE_SHA256']);
-  await editUntil(/^Reloaded CreatePlant/m, operation, () => original);
+  await editUntil(reloaded, operation, () => original);
   const [, id = ''] = / 500 \d+ ms (\S+) oops$/m.exec(service.output()) ?? [];
   const { stdout } = await run(process.execPath, [tools[1], 'request', id], { DATA_DIR: data }).ended;
-  expect(stdout, 'the command request, after a reload').toContain(`functions/create-plant.ts:${line}:`);
+  expect(stdout, 'the command request, after a reload').toContain(`${operation}:${line}:`);
 });
 
 test("npm start -- --watch serves a new operation as soon as all its files exist, and issues tokens with the operation's scope", async () => {
   const contract = 'schemas/openapi.yaml';
   const before = await read(contract);
   const document = parseDocument(before);
-  const method = operations.createPlant.method.toLowerCase();
-  document.setIn(['paths', plants, method, 'summary'], 'Add a plant, not an echo');
-  const { parameters, requestBody, responses } = parse(before).paths[plants][method];
+  const method = createOperation.method.toLowerCase();
+  document.setIn(['paths', route, method, 'summary'], 'Add an item, not an echo');
+  const { parameters, requestBody, responses } = parse(before).paths[route][method];
   const echo = {
     operationId: 'addEcho',
     security: [{ bearerAuth: ['echoes/add'] }],
@@ -135,16 +134,17 @@ test("npm start -- --watch serves a new operation as soon as all its files exist
   expect((await post('{}', '/echoes')).status).toBe(404);
   expect((await post('{}')).status).toBe(400);
 
-  await edit('infra/plant-store-stack.ts', (source) =>
+  const [stack = ''] = globSync('infra/*-stack.ts', { cwd: copy.folder });
+  await edit(stack, (source) =>
     source.replace(
-      /const functions = \{ createPlant \}.*/,
+      new RegExp(`const functions = \\{ ${operationId} \\}.*`),
       `const entry = 'add-echo.lambda.ts';
-    const environment = { TABLE_NAME: plants.tableName };
+    const ${/environment: \{ TABLE_NAME.*?\}/.exec(source)?.[0].replace(':', ' =')};
     const addEcho = new OperationFunction(this, 'AddEcho', { entry, environment, ...common });
-    const functions = { createPlant, addEcho };`,
+    const functions = { ${operationId}, addEcho };`,
     ),
   );
-  const echoEntry = (await read(entry)).replace('/create-plant.js', '/add-echo.js');
+  const echoEntry = (await read(entry)).replace(`/${name}.js`, '/add-echo.js');
   await editUntil(
     /^Reloaded the stack, which serves .*POST \/echoes/m,
     path.join('functions', 'add-echo.lambda.ts'),
@@ -153,7 +153,7 @@ test("npm start -- --watch serves a new operation as soon as all its files exist
   expect((await post('{}', '/echoes')).status).toBe(403);
   expect((await post('{}', '/echoes', await fetchToken(readSession(data)))).status).toBe(400);
   expect((await post('{}')).status).toBe(400);
-  expect(await (await fetch(`${service.url}/docs`)).text()).toContain('Add a plant, not an echo');
+  expect(await (await fetch(`${service.url}/docs`)).text()).toContain('Add an item, not an echo');
 });
 
 test('npm start -- --watch says in one line what is wrong in infra/, and that some changes need a restart', async () => {
@@ -176,6 +176,6 @@ test('npm start -- --watch says in one line what is wrong in infra/, and that so
     const { context, ...others } = JSON.parse(text);
     return JSON.stringify({ ...others, context: { ...context, allowOrigins: origin } });
   });
-  const { headers } = await fetch(service.url + plants, { headers: { origin } });
+  const { headers } = await fetch(service.url + route, { headers: { origin } });
   expect(headers.get('access-control-allow-origin')).toBe(origin);
 });
