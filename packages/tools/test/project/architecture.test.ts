@@ -119,8 +119,8 @@ const rules: Rule[] = [
     .map((name) => packageTestsRule(name)),
   {
     of: /^packages\/tools\/test\//,
-    rule: 'tests of the tools and of the project know of another package only its doors',
-    may: [/^(?!packages\/(?!tools\/))/],
+    rule: 'tests of the tools and of the project know of another package only its doors, and no service',
+    may: [/^(?!packages\/(?!tools\/)|functions\/|infra\/)/],
   },
   {
     of: /^((client\/)?test|template)\//,

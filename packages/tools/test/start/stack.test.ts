@@ -1,10 +1,10 @@
 /** Tests that the emulator can read every stack of ours, whatever its settings. */
 
+import { operations } from '@lambda-service/testing/data';
 import { combinations, kinds, templateOf } from '@lambda-service/testing/stack';
 import { build } from 'esbuild';
 import { readTemplate } from 'http-api-emulator/testing';
 import { describe, expect, inject, test } from 'vitest';
-import { operations } from '../../../../functions/generated/contract.ts';
 
 const read = (context: Parameters<typeof templateOf>[0]) =>
   readTemplate(templateOf(context).toJSON() as Parameters<typeof readTemplate>[0], '/assembly', { leaveOut: true });
@@ -14,7 +14,7 @@ describe('readTemplate', () => {
 
   test.each(external)('reads routes and tables of the stack $what', ({ context, origins }) => {
     const { api, tables } = read(context);
-    const routeKeys = Object.values(operations).map(({ method, path }) => `${method} ${path}`);
+    const routeKeys = operations.map(({ routeKey }) => routeKey);
     expect(api.routes.map(({ routeKey }) => routeKey)).toEqual(routeKeys);
     expect(api.cors?.allowOrigins).toEqual(origins === 'some' ? context['allowOrigins']?.split(',') : undefined);
     expect(tables).toEqual(inject('stack').tables);
