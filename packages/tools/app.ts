@@ -35,8 +35,6 @@ type Options = {
   /** The file of each entry's bundle. The app waits for these instead of bundling itself. */
   bundles?: Promise<Record<string, string>>;
   environment?: Record<string, string | undefined>;
-  /** Print nothing of what the app prints, unless it fails. */
-  quiet?: boolean;
 };
 
 /**
@@ -45,7 +43,7 @@ type Options = {
  */
 export const runApp = async (
   folder: string,
-  { outdir, context, bundles, environment, quiet }: Options,
+  { outdir, context, bundles, environment }: Options,
   signal: AbortSignal,
 ): Promise<Stacks> => {
   const cdk = readCdkJson(folder);
@@ -62,8 +60,9 @@ export const runApp = async (
   };
   const input = bundles?.then((files) => JSON.stringify(files));
   const { stdout, stderr } = await runToEnd(folder, ['sh', '-c', cdk.app], signal, variables, input);
-  if (!quiet && stdout !== '') console.log(printable(stdout.trimEnd()));
-  if (!quiet && stderr !== '') console.error(printable(stderr.trimEnd()));
+  // Whoever serves an app is working on it, and wants to see what it prints.
+  if (bundles && stdout !== '') console.log(printable(stdout.trimEnd()));
+  if (bundles && stderr !== '') console.error(printable(stderr.trimEnd()));
   if (!existsSync(manifest)) throw new Error('The synthesis ended early: does a file in infra/ call process.exit?');
   return readStacks(outdir, JSON.parse(readFileSync(manifest, 'utf8')));
 };

@@ -4,13 +4,14 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { matching } from '../terminal.ts';
 
 /**
- * Names the command of the operation in `file`, such as create-order, by the first word, or by all words if another
- * command has that one. `files` has those of all operations, and `taken` the names of the other commands.
+ * Names the command of the operation in `file`, such as create-order, by its first word, or by all words if an earlier
+ * one of `files` or another command has that one. A new operation at the end renames no command.
+ * @param taken the names of the other commands
  */
 export const commandName = (file: string, files: string[], taken: string[]): string => {
-  const firstWord = (each: string): string => each.replace(/-.*/, '');
-  const words = [...taken, ...files.map(firstWord)];
-  if (words.filter((word) => word === firstWord(file)).length === 1) return firstWord(file);
+  const [word = file] = file.split('-');
+  const first = files.includes(word) ? word : files.find((each) => each.startsWith(`${word}-`));
+  if (first === file && !taken.includes(word)) return word;
   return taken.includes(file) ? `call-${file}` : file;
 };
 

@@ -124,7 +124,7 @@ export const synthesize = async (
   await mkdir(project.temporary, { recursive: true });
   const outdir = path.join(project.temporary, 'cdk.out');
   const environment = withOwnFiles(project.temporary);
-  const options = { outdir, context: Object.fromEntries(more), environment, quiet: true };
+  const options = { outdir, context: Object.fromEntries(more), environment };
   return runApp(project.folder, options, signal).catch((error) => {
     signal.throwIfAborted();
     throw new Error(`${name} cannot be synthesized:\n${error.message}\n${hint}`);

@@ -132,7 +132,8 @@ test('the help of a command says which options are required, their types, how to
 
 test.each([
   ['create-thing delete-thing', 'create delete'],
-  ['create-thing create-thing-part get-thing', 'create-thing create-thing-part get'],
+  ['create-thing create-thing-part get-thing', 'create create-thing-part get'],
+  ['create-thing create', 'create-thing create'],
   ['start-thing import-things', 'start-thing import-things'],
   ['start', 'call-start'],
 ])('the operations in the files %s have the commands %s, none of which is another command', (files, commands) => {
