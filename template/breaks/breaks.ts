@@ -35,7 +35,7 @@ const byFile: Record<string, Record<string, string>> = {
   },
   '.vscode/launch.json': { '[-, "--watch"-]': 'The debugger of VS Code runs old code after a change.' },
   'packages/tools/bin.js': {
-    "process.env['INIT_CWD'] = [-caller-]{+'/'+}": 'An import finds no file by a relative path.',
+    "process.env['INIT_CWD'] = [-process.cwd()-]{+'/'+}": 'An import finds no file by a relative path.',
     "'[---inspect-publish-uid=stderr-]{+--trace-uncaught+}'":
       'With --debug, every user of the machine can attach a debugger, and run code as the developer.',
   },
@@ -433,7 +433,7 @@ const byFile: Record<string, Record<string, string>> = {
     'token === undefined[- || (refused && !isFetching)-]': 'The import sends a refused token again and again.',
   },
   'packages/tools/cli/import-file.ts': {
-    'fitting = [-ids.length === 1 ? ids : -]ids':
+    'others] = [-adding.length === 1 ? adding : -]adding.filter':
       'Of a line that lacks a field, an import says only that no operation fits.',
     '? [-4-]{+16+} : 16': 'An import makes the local service start twice as many instances as it needs.',
     'this.#added += added.{+toString().+}length':

@@ -1,5 +1,5 @@
 /** Connects to the running local service, a deployed stack or any address, and explains failed requests to the user. */
-import { type Client, createClient, type Operation, type Outcome, type Token } from '@lambda-service/client';
+import { createClient, type Operation, type Outcome, type Token } from '@lambda-service/client';
 import type { Command } from 'commander';
 import { fetchToken, readSession } from '../start/session.ts';
 import { dataFolder } from '../start/settings.ts';
@@ -23,17 +23,12 @@ export type Operations = Readonly<Record<string, Operation & { file: string }>>;
 export const addsItem = ({ method, parameters, body }: Operation): boolean =>
   method === 'POST' && body !== undefined && !parameters.some(({ required }) => required);
 
-type AnyTypes = { parameters: object; body: unknown; response: unknown; errorCode: number };
-
-/** Makes a client of the service at `url`, of that of the deployed `stack`, or else of the running local service. */
-export const connect = async (target: Target, operations: Operations, console: Console) => {
+/** Returns what calls the service at `url`, that of the deployed `stack`, or else the running local service. */
+export const connect = async (target: Target, console: Console) => {
   const { url, token } = await addressOf(target, console);
-  const client: Client<Record<string, AnyTypes>> = createClient(operations, { baseUrl: url, token });
-  return {
-    url,
-    call: (id: string, args: unknown[]): Promise<Outcome<unknown, number>> =>
-      Reflect.apply(client[id] ?? Object, undefined, args),
-  };
+  const call = (operation: Operation, args: unknown[]): Promise<Outcome<unknown, number>> =>
+    Reflect.apply(createClient({ operation }, { baseUrl: url, token }).operation, undefined, args);
+  return { url, call };
 };
 
 const addressOf = async ({ url, stack, token }: Target, console: Console): Promise<{ url: string; token: Token }> => {

@@ -63,34 +63,38 @@ const fits = ({ body = {}, requires = [] }: Operation, item: object): boolean =>
   requires.every((name) => Object.hasOwn(item, name)) &&
   (Object.keys(body).length === 0 || Object.keys(item).every((name) => Object.hasOwn(body, name)));
 
+type Named = [id: string, operation: Operation];
+
 /** Lists the operations that an import can use: those that add an item, or the one of them that is `named`. */
-export const listAdding = (operations: Operations, named?: string): string[] => {
-  const adding = Object.entries(operations).flatMap(([id, operation]) => (addsItem(operation) ? [id] : []));
+export const listAdding = (operations: Operations, named?: string): Named[] => {
+  const adding = Object.entries(operations).filter(([, operation]) => addsItem(operation));
   if (adding.length === 0) throw new Error('The contract has no operation that adds an item.');
-  if (named === undefined || adding.includes(named)) return named === undefined ? adding : [named];
-  throw new Error(`An import cannot use the operation ${named}, only those that add an item: ${adding.join(', ')}.`);
+  const chosen = adding.filter(([id]) => named === undefined || id === named);
+  if (chosen.length > 0) return chosen;
+  throw new Error(`An import cannot use the operation ${named}, only those that add an item: ${idsOf(adding)}.`);
 };
 
+const idsOf = (operations: Named[]): string => operations.map(([id]) => id).join(', ');
+
 /**
- * Chooses the operation for an item: the only one of `ids`, or the only one whose body the item fits.
+ * Chooses the operation for an item: the only one of `adding`, or the only one whose body the item fits.
  * @throws Error with a sentence for the user
  */
-export const chooseOperation = (operations: Operations, ids: string[], item: object): string => {
-  const fitting = ids.length === 1 ? ids : ids.filter((id) => fits(operations[id] as Operation, item));
-  const [chosen] = fitting;
+export const chooseOperation = (adding: Named[], item: object): Named => {
+  const [chosen, ...others] = adding.length === 1 ? adding : adding.filter(([, operation]) => fits(operation, item));
   if (chosen === undefined)
-    throw new Error(`The first item fits no operation (${ids.join(', ')}): correct it, or name one with --operation.`);
-  if (fitting.length === 1) return chosen;
-  throw new Error(`The first item fits several operations (${fitting.join(', ')}): name one with --operation.`);
+    throw new Error(`The first item fits no operation (${idsOf(adding)}): correct it, or name one with --operation.`);
+  if (others.length === 0) return chosen;
+  const fitting = idsOf([chosen, ...others]);
+  throw new Error(`The first item fits several operations (${fitting}): name one with --operation.`);
 };
 
 /** Imports the file named `given`, or standard input if `given` is `-`. */
 const importFile = async (given: string, options: Options, { process, console, stop }: Terminal): Promise<void> => {
   const input = await openInput(given, options, process.stdin);
-  const operations = await readOperations();
-  const adding = listAdding(operations, options.operation);
-  const { url, call } = await connect(options, operations, console);
-  let id: string | undefined;
+  const adding = listAdding(await readOperations(), options.operation);
+  const { url, call } = await connect(options, console);
+  let chosen: Named | undefined;
   // Ends the requests that are still running when the import ends.
   const end = new AbortController();
   const stopped = stop();
@@ -100,7 +104,8 @@ const importFile = async (given: string, options: Options, { process, console, s
   // The last line whose outcome was counted, in the file's order. Lines after it may have been sent already.
   let last = { number: 0, end: 0 };
   const send: Create = async (item) => {
-    id ??= chooseOperation(operations, adding, item);
+    chosen ??= chooseOperation(adding, item);
+    const [, operation] = chosen;
     let attempts = 0;
     const counted = async (request: Request) => {
       attempts += 1;
@@ -109,8 +114,8 @@ const importFile = async (given: string, options: Options, { process, console, s
       if ([401, 403, 429].includes(response.status)) attempts -= 1;
       return response;
     };
-    const parameters = operations[id]?.parameters.length ? [{}] : [];
-    return { ...(await call(id, [...parameters, item, { signal, fetch: counted }])), attempts };
+    const parameters = operation.parameters.length > 0 ? [{}] : [];
+    return { ...(await call(operation, [...parameters, item, { signal, fetch: counted }])), attempts };
   };
   const create = retryWhileSilent(send, (line) => progress.say(line), { signal });
   try {
@@ -127,9 +132,7 @@ const importFile = async (given: string, options: Options, { process, console, s
     const problem = await removeDone(input, last.end).catch(messageOf);
     const soFar = `${progress} so far. ${problem ?? howToGoOn(input, last.number)}`;
     if (stopped.aborted) throw new Stopped(`Stopped: ${soFar}`);
-    const operation = operations[id ?? ''];
-    const isExplained = error instanceof ImportEnded && operation !== undefined;
-    const reason = isExplained ? explain(String(id), operation, error.cause, url) : messageOf(error);
+    const reason = error instanceof ImportEnded && chosen ? explain(...chosen, error.cause, url) : messageOf(error);
     throw new Error(`${reason}\n${soFar}`);
   }
   progress.stop();

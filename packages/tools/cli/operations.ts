@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { generateIfChanged } from '@lambda-service/cdk/generated-code';
-import { toJson } from '@lambda-service/client';
+import { type Operation, toJson } from '@lambda-service/client';
 import type { Command } from 'commander';
 import { joined, operationsOf, readContract, type Schema } from 'openapi-contract/page';
 import { contractFile } from '../start/settings.ts';
@@ -17,11 +17,9 @@ export const readOperations = async (): Promise<Operations> => {
   return operations;
 };
 
-const call = async (id: string, operations: Operations, args: unknown[], target: Target, { console }: Terminal) => {
-  const { url, call } = await connect(target, operations, console);
-  const operation = operations[id];
-  const result = await call(id, args);
-  if (operation === undefined) return;
+const call = async (id: string, operation: Operation, args: unknown[], target: Target, { console }: Terminal) => {
+  const { url, call } = await connect(target, console);
+  const result = await call(operation, args);
   if (!result.ok) throw new Error(explain(id, operation, result, url));
   // Add what the response lacks, such as the id, so that `import` can read the printed line.
   const json = toJson(addsItem(operation) ? { ...Object(args.at(-1)), ...Object(result.body) } : result.body);
@@ -63,7 +61,7 @@ export const operationCommands = async (taken: string[]): Promise<OperationComma
     about: `calls ${id}, and prints the response`,
     define: async (command, terminal, isHelp) => {
       const given = addOptions(command, operation, isHelp ? await readDescriptions(id) : undefined);
-      addTarget(command).action((target) => call(id, operations, given(), target, terminal));
+      addTarget(command).action((target) => call(id, operation, given(), target, terminal));
     },
   }));
 };

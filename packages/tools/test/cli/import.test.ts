@@ -87,7 +87,8 @@ describe('the operation of an import', () => {
   ])(
     'is %s, which is named, the only one, or the one whose body the first item fits',
     (expected, operations, item, named) => {
-      expect(chooseOperation(operations, listAdding(operations, named), item)).toBe(expected);
+      const [id] = chooseOperation(listAdding(operations, named), item);
+      expect(id).toBe(expected);
     },
   );
 
@@ -100,7 +101,7 @@ describe('the operation of an import', () => {
     ],
     ['An import cannot use the operation move, only those that add an item: addPot, addTree.', several, 'move'],
   ])('is refused with the sentence "%s"', (sentence, operations, named) => {
-    const choose = () => chooseOperation(operations, listAdding(operations, named), { colour: 'red', toString: '' });
+    const choose = () => chooseOperation(listAdding(operations, named), { colour: 'red', toString: '' });
     expect(choose).toThrow(new Error(sentence));
   });
 });
