@@ -41,19 +41,22 @@ export const bundleOptions = (entry: string, debug: boolean) => ({
   logLevel: 'silent' as const,
 });
 
-/** A function's bundle. `map` is the source map as JSON, or undefined if `code` contains the source map. */
-export type Bundle = { code: Uint8Array; map: string | undefined };
+/**
+ * A function's bundle. `sha256` is the hash of `code`; `map` is the source map as JSON, or undefined if `code` contains
+ * the source map.
+ */
+export type Bundle = { code: Uint8Array; sha256: string; map: string | undefined };
 
 /** Waits for the result of esbuild. @throws Error with the file and line of each error */
-export const bundleOf = async (entry: string, built: Promise<BuildResult>): Promise<Bundle> =>
-  outputOf(
-    entry,
-    await built.catch(async (error) => {
-      // A Ctrl-C also ends esbuild's process, perhaps before this process gets its own signal, which then ends it.
-      if (!('errors' in error)) await new Promise((resolve) => setTimeout(resolve, 100));
-      return explainError(entry, error);
-    }),
-  );
+export const bundleOf = async (entry: string, building: Promise<BuildResult>): Promise<Bundle> => {
+  const built = await building.catch(async (error) => {
+    // A Ctrl-C also ends esbuild's process, perhaps before this process gets its own signal, which then ends it.
+    if (!('errors' in error)) await new Promise((resolve) => setTimeout(resolve, 100));
+    return explainError(entry, error);
+  });
+  const output = outputOf(entry, built);
+  return { ...output, sha256: sha256Of(output.code) };
+};
 
 /** Bundles all entries in esbuild's own process, so that this process can load other code meanwhile. */
 export const prebuildBundles = async ({ debug = false } = {}): Promise<Map<string, Bundle>> => {
@@ -89,8 +92,8 @@ const maps = new Map<string, KeptMap>();
 export const sha256Of = (code: Uint8Array): string => hash('sha256', code);
 
 /** Keeps the source map of an entry's bundle. */
-export const keepBundle = (entry: string, { code, map }: Bundle): void => {
-  if (map !== undefined) maps.set(entry, { sha256: sha256Of(code), text: map });
+export const keepBundle = (entry: string, { sha256, map }: Bundle): void => {
+  if (map !== undefined) maps.set(entry, { sha256, text: map });
 };
 
 /** Lists the hashes of the bundles whose source maps are kept, each with its entry file. */

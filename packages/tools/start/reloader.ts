@@ -9,7 +9,7 @@ import type { Emulator } from 'http-api-emulator';
 import { ReloadQueue, type Serving, say } from 'http-api-emulator/command';
 import { runToEnd, type Stacks } from '../app.ts';
 import { withoutHash } from '../terminal.ts';
-import { type Bundle, bundleOf, bundleOptions, keepBundle, sha256Of, writeBundle, writeBundles } from './bundles.ts';
+import { type Bundle, bundleOf, bundleOptions, keepBundle, writeBundle, writeBundles } from './bundles.ts';
 
 /** The running service. */
 export type Service = {
@@ -131,7 +131,7 @@ class Reloader {
 
   /** The entries by the hashes of their bundles. */
   #entries(): Map<string, string> {
-    return new Map(this.#service.bundles.entries().map(([entry, { code }]) => [sha256Of(code), entry]));
+    return new Map(this.#service.bundles.entries().map(([entry, { sha256 }]) => [sha256, entry]));
   }
 
   /** The functions whose code is a bundle, each with its entry. */
@@ -181,12 +181,12 @@ class Reloader {
   async #swapFunctions(bundles: Map<string, Bundle>): Promise<string> {
     const changed = this.#functions().flatMap(({ name, entry, sha256 }) => {
       const made = bundles.get(entry);
-      return made === undefined || sha256Of(made.code) === sha256 ? [] : [{ name, entry, made }];
+      return made === undefined || made.sha256 === sha256 ? [] : [{ name, entry, made }];
     });
     const swaps = await Promise.allSettled(
       changed.map(async ({ name, entry, made }) => {
         const folder = path.dirname(await writeBundle(this.#service.outdir, made));
-        await this.#service.emulator.swap(name, folder, { BUNDLE_SHA256: sha256Of(made.code) });
+        await this.#service.emulator.swap(name, folder, { BUNDLE_SHA256: made.sha256 });
         this.#keep(entry, made);
       }),
     );
