@@ -48,20 +48,14 @@ export const serviceTests = (service: string, folders: string[]) => {
   ]);
   // One worker, because to load the modules takes longer than to run the tests. They need no bundled stack.
   const journey = { include: ['**/suite/http.e2e.ts', '**/*.journey.ts'], isolate: false, maxWorkers: 1 };
-  const options = testOptions(service);
-  return defineConfig(({ mode }) => ({
-    test:
-      mode === 'journey'
-        ? { ...options, ...journey }
-        : {
-            ...options,
-            globalSetup: path.join(import.meta.dirname, 'bundled-stack.ts'),
-            projects: [
-              // Without isolation, a worker loads each module only once, not again for each test file. Loading the CDK and
-              // the SDK takes most of the running time of a test file.
-              { test: { name: 'shared', include: shared, isolate: false } },
-              { test: { name: 'isolated', include: isolated } },
-            ],
-          },
-  }));
+  const whole = {
+    globalSetup: path.join(import.meta.dirname, 'bundled-stack.ts'),
+    projects: [
+      // Without isolation, a worker loads each module only once, not again for each test file. Loading the CDK and
+      // the SDK takes most of the running time of a test file.
+      { test: { name: 'shared', include: shared, isolate: false } },
+      { test: { name: 'isolated', include: isolated } },
+    ],
+  };
+  return defineConfig(({ mode }) => ({ test: { ...testOptions(service), ...(mode === 'journey' ? journey : whole) } }));
 };

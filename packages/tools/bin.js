@@ -37,25 +37,27 @@ const runOn = (node) => {
   child.on('close', (code, signal) => process.exit(code ?? 128 + os.constants.signals[signal]));
 };
 
-try {
-  const caller = process.cwd();
-  const root = findProject(caller);
-  // `prepare` runs this before it uses Node.js.
-  if (args[0] === 'link-node') linkNode(root);
-  const node = findNode(root);
+/** Runs the program in the project's folder, on `node`. @param {string} root @param {string} node */
+const run = async (root, node) => {
   // Child processes and threads use the cache, too.
   process.env['NODE_COMPILE_CACHE'] ||= path.join(root, 'node_modules/.cache/node');
-  if (args[0] !== 'link-node') {
-    if (node !== process.execPath || !nodeOptions.every((option) => process.execArgv.includes(option))) runOn(node);
-    else {
-      process.chdir(root);
-      // As npm does for its scripts: commands resolve the files that they are given from here.
-      process.env['INIT_CWD'] = caller;
-      module.enableCompileCache(process.env['NODE_COMPILE_CACHE']);
-      const { main } = await import('./main.ts');
-      await main();
-    }
-  }
+  if (node !== process.execPath || !nodeOptions.every((option) => process.execArgv.includes(option)))
+    return runOn(node);
+  // As npm does for its scripts: commands resolve the files that they are given from here.
+  process.env['INIT_CWD'] = process.cwd();
+  process.chdir(root);
+  module.enableCompileCache(process.env['NODE_COMPILE_CACHE']);
+  const { main } = await import('./main.ts');
+  await main();
+};
+
+try {
+  const root = findProject(process.cwd());
+  // `prepare` runs this before it uses Node.js.
+  if (args[0] === 'link-node') {
+    linkNode(root);
+    findNode(root);
+  } else await run(root, findNode(root));
 } catch (error) {
   console.error(error.message);
   process.exitCode = 1;

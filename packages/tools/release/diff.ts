@@ -8,18 +8,11 @@ import os from 'node:os';
 import path from 'node:path';
 import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
 import { breaksOf, readContract, readReleases } from 'openapi-contract';
+import type { Stacks, StackTemplate, Template } from '../app.ts';
 import { type CommandProcess, type Define, matching, ourCommand, printable, type Terminal } from '../terminal.ts';
 import { findPermissions, findRoutes } from './diff/access.ts';
 import { findLosses } from './diff/loss.ts';
-import {
-  type Finding,
-  functionsWithNewCode,
-  type Stacks,
-  type StackTemplate,
-  synthesize,
-  type Template,
-  withoutHashes,
-} from './diff/template.ts';
+import { type Finding, functionsWithNewCode, synthesize, withoutHashes } from './diff/template.ts';
 import { allowable, explainRename, verdictOn } from './diff/verdict.ts';
 import { checkOut, sharedWithMain } from './project-copy.ts';
 

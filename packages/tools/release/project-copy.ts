@@ -7,7 +7,7 @@ import { runToEnd } from '../app.ts';
 import { type Command, startGroup } from '../process-group.ts';
 import { linkPackages } from './link-packages.ts';
 
-const root = path.resolve(import.meta.dirname, '../../..');
+const root = path.resolve();
 
 /**
  * A copy of the project, in `folder`. Commands in the copy leave temporary files in `temporary`, which is outside that

@@ -1,14 +1,6 @@
 /** Compares who may do what, no matter which policy allows that, and the ways into the service. */
-import {
-  type Finding,
-  isLate,
-  ofType,
-  ownValue,
-  type Resource,
-  type Template,
-  textOf,
-  withDefinitions,
-} from './template.ts';
+import type { Resource, Template } from '../../app.ts';
+import { type Finding, isLate, ofType, ownValue, textOf, withDefinitions } from './template.ts';
 
 /** One action that a policy allows or denies; an empty `condition` means that it always does. */
 type Permission = { effect: string; who: string; action: string; resource: string; condition: string };

@@ -1,13 +1,6 @@
 import { fullDiff, ResourceImpact } from '@aws-cdk/cloudformation-diff';
-import {
-  type Finding,
-  isLate,
-  type Resource,
-  type StackTemplate,
-  type Template,
-  textOf,
-  withDefinitions,
-} from './template.ts';
+import type { Resource, StackTemplate, Template } from '../../app.ts';
+import { type Finding, isLate, textOf, withDefinitions } from './template.ts';
 
 /**
  * Resources that no new resource can replace, because they hold items or have a name, address or secret that clients

@@ -1,10 +1,8 @@
 /** Synthesizes the stacks that `diff` compares, and reads their templates. */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { type Resource, runApp, type Stacks, type StackTemplate, type Template } from '../../app.ts';
+import { type Resource, runApp, type Stacks, type Template } from '../../app.ts';
 import { type ProjectCopy, withOwnFiles } from '../project-copy.ts';
-
-export type { Resource, Stacks, StackTemplate, Template };
 
 /** A change that needs more than a code review: it breaks `rule`, and `what` is a sentence about it. */
 export type Finding = { rule: 'loss' | 'iam' | 'route' | 'open-route' | 'contract'; what: string };

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { copyProject, ownCache } from '@lambda-service/testing/copy-project';
 import { bodyOf, createOperation, newId, otherContent } from '@lambda-service/testing/data';
 import { fileFolder, jsonHeaders, run, startLocalService, tools } from '@lambda-service/testing/programs';
+import { functionNameOf } from '@lambda-service/testing/stack';
 import { until } from '@lambda-service/testing/waiting';
 import { afterAll, expect, inject, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
@@ -48,7 +49,7 @@ const editUntil = async (expected: RegExp, file: string, change: (source: string
 
 const { path: route, file: name, id: operationId } = createOperation;
 /** The function of the operation, and a line for its reload. */
-const functionId = operationId.charAt(0).toUpperCase() + operationId.slice(1);
+const functionId = functionNameOf(operationId);
 const reloaded = new RegExp(`^Reloaded ${functionId}`, 'm');
 
 const post = async (body: string, to: string = route, bearer = token): Promise<{ status: number; body: unknown }> => {

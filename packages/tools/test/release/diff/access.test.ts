@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import type { Resource, Template } from '../../../app.ts';
 import { findPermissions, findRoutes } from '../../../release/diff/access.ts';
-import { type Resource, type Template, withoutHashes } from '../../../release/diff/template.ts';
+import { withoutHashes } from '../../../release/diff/template.ts';
 
 type Resources = Template['Resources'];
 

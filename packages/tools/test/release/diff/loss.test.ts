@@ -1,8 +1,9 @@
 import { tableKey } from '@lambda-service/testing/data';
 import { kinds, templateOf } from '@lambda-service/testing/stack';
 import { expect, test } from 'vitest';
+import type { Resource, Template } from '../../../app.ts';
 import { findLosses } from '../../../release/diff/loss.ts';
-import { type Resource, type Template, withoutHashes } from '../../../release/diff/template.ts';
+import { withoutHashes } from '../../../release/diff/template.ts';
 
 /** The template of the stack for stage prod, which has a Cognito user pool. */
 const before = templateOf(kinds.prod).toJSON() as Template;
