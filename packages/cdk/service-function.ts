@@ -97,15 +97,19 @@ export class ServiceFunction extends BundledFunction {
     this.live = new lambda.Alias(this, 'Live', { aliasName: 'live', version }) as lambda.IFunction;
   }
 
-  /** Makes CodeDeploy roll out new versions, and roll them back if an alarm goes off: docs/decisions/stack.md. */
-  rollOutInSteps(alarms: IAlarm[], smokeTest: lambda.IFunction): void {
+  /**
+   * Makes CodeDeploy roll out new versions, and roll them back if an alarm goes off: docs/decisions/stack.md. Without a
+   * `smokeTest`, the first to try a version are a tenth of the clients.
+   */
+  rollOutInSteps(alarms: IAlarm[], smokeTest?: lambda.IFunction): void {
     // Do not take the ARN from the alias: the alias depends on this role, so the role must not refer to the alias.
     const liveArn = `${this.functionArn}:live`;
     const role = new Role(this, 'RollOutRole', { assumedBy: new ServicePrincipal('codedeploy.amazonaws.com') });
     const actions = ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'];
     role.addToPolicy(new PolicyStatement({ actions, resources: [this.functionArn, liveArn] }));
     // Allow the role to invoke the smoke test. CDK does that, too, but `withoutPolicyUpdates` below undoes it.
-    role.addToPolicy(new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [smokeTest.functionArn] }));
+    if (smokeTest)
+      role.addToPolicy(new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [smokeTest.functionArn] }));
     role.addToPolicy(new PolicyStatement({ actions: ['cloudwatch:DescribeAlarms'], resources: ['*'] }));
     acknowledge(
       role.node.findChild('DefaultPolicy'),
@@ -116,12 +120,12 @@ export class ServiceFunction extends BundledFunction {
       alias: this.live as lambda.Alias,
       deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
       alarms,
-      preHook: smokeTest,
+      ...(smokeTest && { preHook: smokeTest }),
       // Keep CDK from attaching AWSCodeDeployRoleForLambdaLimited, which covers all functions.
       role: role.withoutPolicyUpdates(),
     });
     // CodeDeploy uses both of these to shift the alias, so deploy them before the alias changes.
-    this.live.node.addDependency(role, smokeTest);
+    this.live.node.addDependency(role, ...(smokeTest ? [smokeTest] : []));
   }
 }
 

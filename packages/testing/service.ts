@@ -20,8 +20,8 @@ export type Service = {
   toItem: (body: never) => Fields;
   /** Loads the entry `file`, such as create-order or outside-check. It reads the environment when it loads. */
   load: (file: string) => Promise<Entry>;
-  /** Returns the checks of the smoke test, by operation; the first adds an item. */
-  newChecks: () => Readonly<Record<string, Readonly<Record<string, Check>>>>;
+  /** Returns the checks of the smoke test, by operation; the first adds an item. Only a service without one lacks it. */
+  newChecks?: () => Readonly<Record<string, Readonly<Record<string, Check>>>>;
   /** Loads the stack, and returns a function that adds it to an app, with the settings in the app's context. */
   stack: () => Promise<(app: App) => Stack>;
   /** The parts of the suite that this service does not run, each with the reason, which the run prints. */
@@ -46,6 +46,8 @@ export const parts = {
   alarms: ['alarms'],
   'roll-out': ['roll-out'],
   'smoke test': ['smoke-test'],
+  // Other files of the suite test it, unless the service leaves it out.
+  'outside check': [],
   endurance: ['endurance'],
 } as const;
 export type PartName = keyof typeof parts;
@@ -58,7 +60,7 @@ export type PartName = keyof typeof parts;
 export const readService = async (file: string): Promise<Service> => {
   const { service }: { service?: Service } = existsSync(file) ? await import(file) : {};
   if (service === undefined)
-    throw new Error(`${file} must exist and export \`service\`: packages/testing/README.md shows one.`);
+    throw new Error(`${file} must exist and export \`service\`: the README of @lambda-service/testing shows one.`);
   const { operations, create, leaveOut = {} } = service;
   const ids = Object.keys(operations);
   if (!ids.includes(create))

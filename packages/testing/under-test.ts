@@ -5,7 +5,20 @@ import { readService } from './service.ts';
 
 const service = await readService(inject('service'));
 
-export const { operations, key, toItem, load, newChecks, stack: loadStack, leaveOut: leftOut = {} } = service;
+const noChecks: NonNullable<typeof service.newChecks> = () => ({});
+export const {
+  operations,
+  key,
+  toItem,
+  load,
+  newChecks = noChecks,
+  stack: loadStack,
+  leaveOut: leftOut = {},
+} = service;
+
+/** What the stack has for production, unless the service leaves it out. */
+export const hasSmokeTest = leftOut['smoke test'] === undefined;
+export const hasOutsideCheck = leftOut['outside check'] === undefined;
 
 /** Loads the entry of an operation. */
 export const loadOperation = (id: string) => load(operations[id]?.file ?? '');

@@ -26,6 +26,7 @@ import {
   withoutPauses,
   wrapHandler,
 } from '../trial/index.ts';
+import { hasSmokeTest } from '../under-test.ts';
 import { untilAvailable } from '../waiting.ts';
 import { part } from './part.ts';
 
@@ -146,7 +147,7 @@ module.exports = {
   const usual: Change = { actions };
   const describing: Change = { actions: [...actions, 'dynamodb:DescribeTable'], code: describingCode };
 
-  test.each<[what: string, before: Change, after: Change, isGood: boolean]>([
+  test.runIf(hasSmokeTest).each<[what: string, before: Change, after: Change, isGood: boolean]>([
     ['stops a new version with wrong permissions', usual, { actions: ['dynamodb:GetItem'] }, false],
     ['stops new code without the permission that it needs', usual, { actions, code: describingCode }, false],
     ['lets code and its permission in together', usual, describing, true],

@@ -17,7 +17,7 @@ const write = async (code: string): Promise<string> => {
 const operations = JSON.stringify(orders.operations);
 
 test.each([
-  ['export const other = {};', 'must exist and export `service`: packages/testing/README.md shows one.'],
+  ['export const other = {};', 'must exist and export `service`: the README of @lambda-service/testing shows one.'],
   [
     `export const service = { operations: ${operations}, create: 'createOrders' };`,
     'says that createOrders adds an item, but the contract has only createOrder.',

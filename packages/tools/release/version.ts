@@ -1,12 +1,12 @@
 /**
  * Run by `npm version <major|minor|patch>` before it commits and tags: writes the new version into the contract, the
- * client and the changelog, and copies the contract to `schemas/released/`.
+ * client if there is one, and the changelog, and copies the contract to `schemas/released/`.
  */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-const root = path.resolve(import.meta.dirname, '../../..');
+const root = path.resolve();
 const version = process.env['npm_package_version'];
 if (!version) {
   console.error('Run npm version <major|minor|patch>, which runs this script.');
@@ -17,9 +17,12 @@ const today = new Date().toISOString().slice(0, 10);
 const changes: [file: string, text: RegExp, by: string][] = [
   ['CHANGELOG.md', /^## Unreleased\n\n(?=### )/m, `## Unreleased\n\n## ${version} – ${today}\n\n`],
   ['schemas/openapi.yaml', /^ {2}version: .*$/m, `  version: ${version}`],
-  ['package-lock.json', /(?<="client": \{\n.*\n {6}"version": )".*"/, `"${version}"`],
-  ['client/package.json', /^ {2}"version": ".*",$/m, `  "version": "${version}",`],
 ];
+if (existsSync(path.join(root, 'client')))
+  changes.push(
+    ['package-lock.json', /(?<="client": \{\n.*\n {6}"version": )".*"/, `"${version}"`],
+    ['client/package.json', /^ {2}"version": ".*",$/m, `  "version": "${version}",`],
+  );
 const released = changes.map(([file, text, by]): [file: string, content: string] => {
   const before = readFileSync(path.join(root, file), 'utf8');
   if (!text.test(before)) {

@@ -12,7 +12,7 @@ import {
   ref,
   resolve,
 } from '../../stack/template.ts';
-import { operations } from '../../under-test.ts';
+import { hasOutsideCheck, hasSmokeTest, operations } from '../../under-test.ts';
 
 const functions = propertiesOf('AWS::Lambda::Function');
 const groups = propertiesOf('AWS::CodeDeploy::DeploymentGroup');
@@ -26,10 +26,13 @@ const settings = {
   LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'INFO', SystemLogLevel: 'INFO' },
 };
 
+/** The functions that try the others. */
+const checking = [...(hasSmokeTest ? ['SmokeTest'] : []), ...(hasOutsideCheck ? ['OutsideCheck'] : [])];
+
 export const testFunctions = (): void => {
   test('every function runs on Node 24 and arm64, and logs JSON to a separate log group, which expires', () => {
     const names = Object.keys(functions);
-    expect(names).toEqual(expect.arrayContaining([...functionNames, 'SmokeTest', 'OutsideCheck']));
+    expect(names).toEqual(expect.arrayContaining([...functionNames, ...checking]));
     const logs = propertiesOf('AWS::Logs::LogGroup');
     for (const name of names) {
       expect(functions[name], name).toMatchObject(settings);
@@ -54,16 +57,21 @@ export const testFunctions = (): void => {
     expect(functions['Authorizer']?.['Timeout'], 'seconds').toBeGreaterThan(3);
   });
 
-  test.each(functionNames)('%s is smoke-tested and rolled out in steps', (name) => {
+  test.each(functionNames)('%s is rolled out in steps, after a smoke test if there is one', (name) => {
     expect(groups[`${name}RollOut`]).toMatchObject({
       DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent5Minutes',
     });
     const { Properties, UpdatePolicy, DependsOn } = prod.Resources[`${name}Live`] ?? {};
     expect(Properties).toMatchObject({ Name: 'live', FunctionName: ref(name) });
-    const update = { DeploymentGroupName: ref(`${name}RollOut`), BeforeAllowTrafficHook: ref('SmokeTest') };
+    const update = { DeploymentGroupName: ref(`${name}RollOut`) };
     expect(UpdatePolicy).toMatchObject({ CodeDeployLambdaAliasUpdate: update });
-    // First, the smoke test must know the new versions, and the permissions for the roll-out must exist.
-    expect(DependsOn).toEqual(expect.arrayContaining(['SmokeTest', `${name}RollOutRoleDefaultPolicy`]));
+    // First, the permissions for the roll-out must exist.
+    expect(DependsOn).toContain(`${name}RollOutRoleDefaultPolicy`);
+    if (!hasSmokeTest) return;
+    const hook = { BeforeAllowTrafficHook: ref('SmokeTest') };
+    expect(UpdatePolicy).toMatchObject({ CodeDeployLambdaAliasUpdate: hook });
+    // First, the smoke test must know the new versions.
+    expect(DependsOn).toContain('SmokeTest');
     expect(prod.Resources['SmokeTest']?.DependsOn).toContain('SmokeTestRoleDefaultPolicy');
   });
 
@@ -81,16 +89,19 @@ export const testFunctions = (): void => {
     });
   });
 
-  test('the environment of the smoke test names the table, the new version of each function, and the issuer that the authorizer trusts', () => {
-    const { environment } = inject('stack').functions.find(({ name }) => name.startsWith('SmokeTest')) ?? {};
-    const { TableName } = inject('stack').tables[0] ?? {};
-    expect(environment).toMatchObject({ ISSUER: externalIssuer.issuer, TABLE_NAME: TableName });
-    const names = [...Object.keys(operations), 'authorizer'];
-    const versions = names.map((name) => [name, expect.stringMatching(new RegExp(`:function:${name}[^:]*:1$`, 'i'))]);
-    expect(JSON.parse(environment?.['VERSIONS'] ?? '')).toEqual(Object.fromEntries(versions));
-  });
+  test.runIf(hasSmokeTest)(
+    'the environment of the smoke test names the table, the new version of each function, and the issuer that the authorizer trusts',
+    () => {
+      const { environment } = inject('stack').functions.find(({ name }) => name.startsWith('SmokeTest')) ?? {};
+      const { TableName } = inject('stack').tables[0] ?? {};
+      expect(environment).toMatchObject({ ISSUER: externalIssuer.issuer, TABLE_NAME: TableName });
+      const names = [...Object.keys(operations), 'authorizer'];
+      const versions = names.map((name) => [name, expect.stringMatching(new RegExp(`:function:${name}[^:]*:1$`, 'i'))]);
+      expect(JSON.parse(environment?.['VERSIONS'] ?? '')).toEqual(Object.fromEntries(versions));
+    },
+  );
 
-  test('only a rule calls the check from outside, every five minutes', () => {
+  test.runIf(hasOutsideCheck)('only a rule calls the check from outside, every five minutes', () => {
     const isOfCheck = (target: unknown) => JSON.stringify(target).includes('"OutsideCheck"');
     const rules = Object.entries(propertiesOf('AWS::Events::Rule')).filter(([, { Targets }]) => isOfCheck(Targets));
     const every = { ScheduleExpression: 'rate(5 minutes)', State: 'ENABLED' };
@@ -102,7 +113,7 @@ export const testFunctions = (): void => {
     ]);
   });
 
-  test.each<[address: unknown, context: Record<string, string>]>([
+  test.runIf(hasOutsideCheck).each<[address: unknown, context: Record<string, string>]>([
     [prod.Outputs['ApiUrl']?.Value, {}],
     [`https://${named.domainName}`, named],
   ])('the check from outside calls the address that clients call: %j', (API_URL, context) => {

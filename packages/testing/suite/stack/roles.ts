@@ -11,7 +11,7 @@ import {
   ref,
   resolve,
 } from '../../stack/template.ts';
-import { createOperation } from '../../under-test.ts';
+import { createOperation, hasOutsideCheck, hasSmokeTest } from '../../under-test.ts';
 
 /**
  * What functions may do on purpose besides what every service needs. `operations` has permissions by the function's
@@ -84,26 +84,30 @@ export const testRoles = (more: MorePermissions): void => {
     );
     // Without the permission to invoke, every deployment but the first would fail. CDK would grant it, too, but the
     // role ignores such grants (`withoutPolicyUpdates`).
-    const others = ['Allow lambda:InvokeFunction: SmokeTest.Arn', 'Allow cloudwatch:DescribeAlarms: *'];
+    const others = ['Allow cloudwatch:DescribeAlarms: *'];
+    if (hasSmokeTest) others.push('Allow lambda:InvokeFunction: SmokeTest.Arn');
     expect(separate(role)).toEqual([...onFunction, ...others].sort());
     expect(propertiesOf('AWS::CodeDeploy::DeploymentGroup')[`${name}RollOut`]).toMatchObject({
       ServiceRoleArn: arn(role),
     });
   });
 
-  test('the smoke test may invoke the new versions, report, and delete what it has added, and do nothing else', () => {
-    expect(roles['SmokeTestRole']).toEqual(assumedBy('lambda.amazonaws.com'));
-    expect(functions['SmokeTest']).toMatchObject({ Role: arn('SmokeTestRole') });
-    const group = 'arn:AWS::Partition:codedeploy:AWS::Region:AWS::AccountId:deploymentgroup';
-    const ofFunctions = functionNames.flatMap((name) => [
-      `Allow lambda:InvokeFunction: ${name}CurrentVersion`,
-      `Allow codedeploy:PutLifecycleEventHookExecutionStatus: ${group}:${name}RollOutApplication/${name}RollOut`,
-    ]);
-    const deletion = `Allow dynamodb:DeleteItem: ${firstTable}.Arn`;
-    expect(separate('SmokeTestRole')).toEqual(withLog('SmokeTest', [...ofFunctions, deletion]));
-  });
+  test.runIf(hasSmokeTest)(
+    'the smoke test may invoke the new versions, report, and delete what it has added, and do nothing else',
+    () => {
+      expect(roles['SmokeTestRole']).toEqual(assumedBy('lambda.amazonaws.com'));
+      expect(functions['SmokeTest']).toMatchObject({ Role: arn('SmokeTestRole') });
+      const group = 'arn:AWS::Partition:codedeploy:AWS::Region:AWS::AccountId:deploymentgroup';
+      const ofFunctions = functionNames.flatMap((name) => [
+        `Allow lambda:InvokeFunction: ${name}CurrentVersion`,
+        `Allow codedeploy:PutLifecycleEventHookExecutionStatus: ${group}:${name}RollOutApplication/${name}RollOut`,
+      ]);
+      const deletion = `Allow dynamodb:DeleteItem: ${firstTable}.Arn`;
+      expect(separate('SmokeTestRole')).toEqual(withLog('SmokeTest', [...ofFunctions, deletion]));
+    },
+  );
 
-  test('the check from outside may do nothing but write its log', () => {
+  test.runIf(hasOutsideCheck)('the check from outside may do nothing but write its log', () => {
     expect(separate('OutsideCheckRole')).toEqual(withLog('OutsideCheck', []));
   });
 

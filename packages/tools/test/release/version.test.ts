@@ -1,4 +1,4 @@
-import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { git, run, testFolder } from '@lambda-service/testing/programs';
 import { beforeEach, expect, test } from 'vitest';
@@ -9,12 +9,17 @@ const version = '7.8.9';
 let folder: string;
 const read = (file: string): Promise<string> => readFile(path.join(folder, file), 'utf8');
 const release = () =>
-  run(process.execPath, [path.join(folder, 'packages/tools/release/version.ts')], { npm_package_version: version })
-    .ended;
+  run(
+    'sh',
+    ['-c', 'cd "$0" && exec "$@"', folder, process.execPath, path.resolve('packages/tools/release/version.ts')],
+    {
+      npm_package_version: version,
+    },
+  ).ended;
 
 beforeEach(async () => {
   folder = await testFolder();
-  for (const file of [...changed, 'packages/tools/release/version.ts']) {
+  for (const file of changed) {
     await mkdir(path.dirname(path.join(folder, file)), { recursive: true });
     await cp(file, path.join(folder, file));
   }
@@ -36,6 +41,12 @@ test('npm version sets the version in the contract, the client and the changelog
   expect(packages['client']).toMatchObject({ version });
   const staged = git(folder, 'diff', '--cached', '--name-only').split('\n');
   expect(staged).toEqual([...changed, `schemas/released/${version}.yaml`]);
+});
+
+test('npm version releases a service without a client', async () => {
+  await rm(path.join(folder, 'client'), { recursive: true });
+  expect(await release()).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect(await read(`schemas/released/${version}.yaml`)).toContain(`\n  version: ${version}\n`);
 });
 
 test('in the changelog, the heading Unreleased is followed directly by another heading, or ends it: with text between them, npm version would refuse to release', async () => {
