@@ -5,17 +5,19 @@ import { type BuildOptions, type BuildResult, buildSync, type OutputFile } from 
 /** The folder of the entry files, in the project's folder, in which every command runs. */
 export const functions = path.resolve('functions');
 
-const stub = (file: string): string => path.join(import.meta.dirname, 'sdk-stubs', file);
+/** The file of a stub: TypeScript in a workspace, JavaScript in an installed package. */
+const stub = (name: string): string =>
+  path.join(import.meta.dirname, 'sdk-stubs', name + path.extname(import.meta.filename));
 
 /**
  * Modules that the SDK imports and hardly any function needs, each with the stub that replaces it. The stubs save almost
  * half of a bundle's size and load time. docs/decisions/functions.md says which test fails if the SDK changes.
  */
 const stubs: Record<string, string> = {
-  '@aws-sdk/credential-provider-node': stub('credentials.ts'),
-  '@aws-sdk/middleware-endpoint-discovery': stub('endpoint-discovery.ts'),
-  '@smithy/core/event-streams': stub('event-streams.ts'),
-  'node:fs/promises': stub('files.ts'),
+  '@aws-sdk/credential-provider-node': stub('credentials'),
+  '@aws-sdk/middleware-endpoint-discovery': stub('endpoint-discovery'),
+  '@smithy/core/event-streams': stub('event-streams'),
+  'node:fs/promises': stub('files'),
 };
 
 /**

@@ -1,13 +1,18 @@
 /** Keeps functions/generated as the contract says. Call it before anything imports or bundles that folder. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { sourceHash } from 'openapi-contract/source-hash';
 
 const root = path.resolve();
 
 /** The command that generates the code, in the project's folder: a script and its arguments. */
-export const generator = ['packages/contract/main.ts', 'schemas/openapi.yaml', 'functions/generated'] as const;
+export const generator = [
+  path.relative(root, createRequire(import.meta.url).resolve('openapi-contract/main')),
+  'schemas/openapi.yaml',
+  'functions/generated',
+] as const;
 const [, document, folder] = generator;
 
 /** Whether functions/generated is complete, and made from the contract as it is now by the generator as it is now. */

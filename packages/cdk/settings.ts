@@ -147,7 +147,7 @@ const refuseUnknownKeys = (node: Node): void => {
   if (unknown === undefined) return;
   throw new ConfigurationError(
     `The CDK context (-c, cdk.json, cdk.context.json or ~/.cdk.json) has the key ${unknown}, which is not a setting. ` +
-      `The settings are ${keys.join(', ')}. Add a new setting to \`schema\` in packages/cdk/settings.ts, and a key that the ` +
+      `The settings are ${keys.join(', ')}. Add a new setting to \`schema\` in settings.ts of @lambda-service/cdk, and a key that the ` +
       'CDK reads to `cdkKeys`.',
   );
 };

@@ -2,12 +2,15 @@
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
 
+/** The path of a module beside this one: TypeScript in a workspace, JavaScript in an installed package. */
+const beside = (name: string): string => path.join(import.meta.dirname, name + path.extname(import.meta.filename));
+
 /**
  * Returns the options for all tests, including tests that run with another Vitest configuration.
  * @param service the file that exports the service under test as `service`, relative to the project's folder
  */
 export const testOptions = (service: string) => ({
-  setupFiles: path.join(import.meta.dirname, 'setup.ts'),
+  setupFiles: beside('setup'),
   provide: { service: path.resolve(service) },
   // Only a test that hangs takes this long. The local service starts in 2 s, or in a minute on a very busy machine.
   testTimeout: 300_000,
@@ -17,6 +20,8 @@ export const testOptions = (service: string) => ({
   pool: 'threads' as const,
   // By default, Vitest leaves one core idle, which is half of a machine with two cores.
   maxWorkers: '100%',
+  // Vitest must load the packages as it loads the service, or their tests would get modules of their own.
+  server: { deps: { inline: [/\/node_modules\/(?:@lambda-service\/|openapi-contract\/|http-api-emulator\/)/] } },
   restoreMocks: true,
   unstubEnvs: true,
   unstubGlobals: true,
@@ -49,7 +54,7 @@ export const serviceTests = (service: string, folders: string[]) => {
   // One worker, because to load the modules takes longer than to run the tests. They need no bundled stack.
   const journey = { include: ['**/suite/http.e2e.ts', '**/*.journey.ts'], isolate: false, maxWorkers: 1 };
   const whole = {
-    globalSetup: path.join(import.meta.dirname, 'bundled-stack.ts'),
+    globalSetup: beside('bundled-stack'),
     projects: [
       // Without isolation, a worker loads each module only once, not again for each test file. Loading the CDK and
       // the SDK takes most of the running time of a test file.

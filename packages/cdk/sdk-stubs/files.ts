@@ -2,6 +2,6 @@
 export const readFile = (path: string): Promise<never> =>
   Promise.reject(
     new Error(
-      `In the functions, packages/cdk/sdk-stubs/files.ts replaces the module fs/promises, so ${path} cannot be read.`,
+      `In the functions, a stub of @lambda-service/cdk replaces the module fs/promises, so ${path} cannot be read.`,
     ),
   );

@@ -147,7 +147,7 @@ describe('the CDK app', () => {
     await mkdir(path.join(folder, 'node_modules/.bin'), { recursive: true });
     await writeFile(path.join(folder, 'node_modules/.bin/node'), '#!/bin/sh\necho "own $@"\n', { mode: 0o755 });
     const { stdout } = await run('sh', ['-c', `cd '${folder}' && ${serviceCommand}`]).ended;
-    expect(stdout).toBe(`own ${serviceApp}\n`);
+    expect(stdout).toBe(`own --enable-source-maps ${serviceApp}\n`);
   });
 });
 

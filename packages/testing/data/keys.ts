@@ -28,7 +28,7 @@ export const keysOf = (schema: KeySchema, isAllowed: (id: string) => boolean): f
   }
   const rules = JSON.stringify({ ...schema, description: undefined });
   throw new Error(
-    `packages/testing/data/keys.ts makes no key that schemas/openapi.yaml allows: ${rules}. It knows the formats int32, int64 and ` +
+    `keys.ts of @lambda-service/testing makes no key that schemas/openapi.yaml allows: ${rules}. It knows the formats int32, int64 and ` +
       'uuid, a pattern without look-around, lengths and limits. Teach it the rule, or describe the key with these.',
     { cause },
   );

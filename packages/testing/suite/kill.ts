@@ -91,7 +91,7 @@ export const testKill = part('kill', async () => {
   test('npm start acknowledges nothing once its disk is full, exits with code 1, and keeps what it acknowledged', async () => {
     const folder = await testFolder();
     const DISK_FULL = path.join(await testFolder(), 'full');
-    const program = fileURLToPath(import.meta.resolve('../programs/full-disk.ts'));
+    const program = fileURLToPath(import.meta.resolve(`../programs/full-disk${path.extname(import.meta.filename)}`));
     const running = await start(folder, { DISK_FULL, NODE_OPTIONS: `--import=${program}` });
     const all = someSamples(2 * width, seed);
     const [acknowledged, late] = [all.slice(0, width), all.slice(width)];

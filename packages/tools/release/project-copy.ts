@@ -57,7 +57,7 @@ export const checkOut = async (
  */
 const readCompiler = async (folder: string, ref: string): Promise<string[]> => {
   const { scripts } = JSON.parse(await readOld(folder, ref, 'package.json'));
-  const [, compiler] = /\bnode (\S+\.ts\b[^&]*)$/.exec(scripts?.prepare ?? '') ?? [];
+  const [, compiler] = /\bnode (\S+\.[jt]s\b[^&]*)$/.exec(scripts?.prepare ?? '') ?? [];
   if (compiler === undefined) throw new Error(`${ref} is too old: its script prepare compiles no contract.`);
   return compiler.split(' ');
 };

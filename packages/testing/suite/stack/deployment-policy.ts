@@ -80,7 +80,7 @@ const arnOf = (stack: Stack, id: string): string => {
 const lackingFor = (stack: Stack, id: string): string[] => {
   const { Type = '' } = stack.Resources[id] ?? {};
   const { [Type]: needs } = handlers;
-  if (needs === undefined) return [`${Type} has no row in packages/testing/stack/handler-permissions.ts. Add one.`];
+  if (needs === undefined) return [`${Type} has no row in handler-permissions.ts of @lambda-service/testing. Add one.`];
   return Object.entries(needs).flatMap(([pattern, actions]) => {
     const arn = filled(pattern, stack, id);
     return actions.split(', ').flatMap((some) => {
@@ -108,7 +108,7 @@ export const testDeploymentPolicy = () =>
         'AWS::Lambda::Function needs lambda:CreateFunction on arn:aws:lambda:REGION:ACCOUNT:function:other.',
       );
       expect(lackingFor(stackWith('AWS::S3::Bucket'), 'Some')).toEqual([
-        'AWS::S3::Bucket has no row in packages/testing/stack/handler-permissions.ts. Add one.',
+        'AWS::S3::Bucket has no row in handler-permissions.ts of @lambda-service/testing. Add one.',
       ]);
     });
 

@@ -25,7 +25,7 @@ const anyPackageBut = (others: string): RegExp => new RegExp(`^(?!${others})${an
 /** A package's files may import each other, and what its manifest names, but its tests' package only in tests. */
 const packageRule = (name: string, ...more: RegExp[]): Rule => {
   const manifest = JSON.parse(readFileSync(path.join(root, `packages/${name}/package.json`), 'utf8'));
-  const named = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
+  const named = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies, ...manifest.devDependencies });
   const dependencies = named.filter((each) => each !== '@lambda-service/testing');
   return {
     of: new RegExp(`^packages/${name}/(?!test/)`),
