@@ -8,7 +8,7 @@ import { options } from '../vitest.config.ts';
 export default defineConfig({
   test: {
     ...options,
-    include: ['packages/tools/test/browser/*.browser.ts', 'client/test/*.runtimes.ts', 'packages/*/test/*.runtimes.ts'],
+    include: ['packages/tools/test/browser/*.browser.ts', 'client/test/*.runtimes.ts', 'template/test/*.runtimes.ts'],
     setupFiles: [],
     // By default, Vitest waits for a second, which a response on a busy machine may take.
     expect: { poll: { timeout: options.testTimeout } },

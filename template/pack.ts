@@ -1,0 +1,165 @@
+/**
+ * `node template/pack.ts <folder>` packs the platform's packages: JavaScript, types, source maps and sources. All get one
+ * version, which the commit's time and the packed files make, so no two builds that differ share a version.
+ */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { linkPackages } from '@lambda-service/tools/link-packages';
+
+type Dependencies = Record<string, string>;
+
+/** The manifest of a package, as packed. */
+export type Manifest = {
+  name: string;
+  version: string;
+  license?: string;
+  engines?: Dependencies;
+  exports: string | Record<string, unknown>;
+  bin?: Record<string, string>;
+  dependencies?: Dependencies;
+  peerDependencies?: Dependencies;
+  devDependencies?: Dependencies;
+  private?: boolean;
+};
+
+/** A packed package: its folder's name in packages/, its manifest, and the name of its tarball. */
+export type Packed = { folder: string; manifest: Manifest; tarball: string };
+
+const root = path.resolve(import.meta.dirname, '..');
+
+const run = (cwd: string, command: string, ...args: string[]): string =>
+  execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+
+/** Writes a file, and the folder that it is in. */
+const write = (file: string, text: string): void => {
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, text);
+};
+
+/** What a package does not contain: its tests. */
+const isTest = (file: string): boolean => /^packages\/\w+\/test\//.test(file);
+
+/** Copies the packages, and what the compiler needs, into `stage`. */
+const copySources = (stage: string): string[] => {
+  const listed = run(root, 'git', 'ls-files', '-coz', '--exclude-standard', 'packages').split('\0');
+  const files = listed.filter((file) => file !== '' && !isTest(file));
+  for (const file of [...files, 'package.json', 'client/package.json', 'tsconfig.json'])
+    cpSync(path.join(root, file), path.join(stage, file));
+  linkPackages(root, stage);
+  return files;
+};
+
+const compile = (stage: string): void => {
+  const compilerOptions = {
+    ...{ noEmit: false, declaration: true, declarationMap: true, sourceMap: true, inlineSources: true },
+    ...{ allowJs: true, rewriteRelativeImportExtensions: true, rootDir: 'packages', outDir: 'compiled' },
+  };
+  const project = { extends: './tsconfig.json', compilerOptions, include: ['packages'], exclude: ['**/page.js'] };
+  write(path.join(stage, 'tsconfig.pack.json'), JSON.stringify(project));
+  run(stage, 'node_modules/.bin/tsc', '-p', 'tsconfig.pack.json');
+};
+
+/** Makes a source map name the package's own src/, which is not where the compiler found the sources. */
+const withOwnSources = (map: string, file: string): string => {
+  const [, source = ''] = /([^/]*)$/.exec(JSON.parse(map).sources[0]) ?? [];
+  const folder = path.dirname(file);
+  const sources = [path.relative(path.join('dist', folder), path.join('src', folder, source))];
+  return JSON.stringify({ ...JSON.parse(map), sourceRoot: '', sources });
+};
+
+const isCode = (file: string): boolean => /(?<!\.d)\.ts$|^(?:bin|node)\.js$/.test(file);
+
+/** Puts the files of a package, without its manifest, into `target`. */
+const assemble = (stage: string, folder: string, files: string[], target: string): void => {
+  const compiled = path.join(stage, 'compiled', folder);
+  for (const file of globSync('**/*.*', { cwd: compiled })) {
+    const text = readFileSync(path.join(compiled, file), 'utf8');
+    write(path.join(target, 'dist', file), file.endsWith('.map') ? withOwnSources(text, file) : text);
+  }
+  for (const file of files.map((each) => path.relative(`packages/${folder}`, each))) {
+    const from = path.join(stage, 'packages', folder, file);
+    if (isCode(file)) cpSync(from, path.join(target, 'src', file));
+    else if (file.endsWith('.md')) cpSync(from, path.join(target, file));
+    else if (!/(?:package|tsconfig)\.json$/.test(file)) cpSync(from, path.join(target, 'dist', file));
+  }
+  cpSync(path.join(root, 'LICENSE'), path.join(target, 'LICENSE'));
+};
+
+const built = (file: string): string => file.replace(/^(?:\.\/)?(.*)\.[jt]s$/, './dist/$1.js');
+
+const doorOf = (file: unknown): unknown =>
+  typeof file === 'string' ? { types: built(file).replace(/js$/, 'd.ts'), default: built(file) } : file;
+
+/** Returns the manifest of a package as it is published. `ours` are the names of all packages. */
+const publishedOf = ({ private: _, devDependencies: __, ...manifest }: Manifest, ours: string[], version: string) => ({
+  ...manifest,
+  version,
+  ...(manifest.name !== '@lambda-service/client' && { engines: { node: '>=24.5' } }),
+  files: ['dist', 'src', '*.md'],
+  exports:
+    typeof manifest.exports === 'string'
+      ? doorOf(manifest.exports)
+      : Object.fromEntries(Object.entries(manifest.exports).map(([door, file]) => [door, doorOf(file)])),
+  ...(manifest.bin && {
+    bin: Object.fromEntries(Object.entries(manifest.bin).map(([name, file]) => [name, built(file).slice(2)])),
+  }),
+  dependencies: Object.fromEntries(
+    Object.entries(manifest.dependencies ?? {}).map(([name, range]) => [name, ours.includes(name) ? version : range]),
+  ),
+});
+
+const versionOf = (base: string, folder: string): string => {
+  const hash = createHash('sha256');
+  for (const file of globSync('**/*.*', { cwd: folder }).sort())
+    hash.update(file).update(readFileSync(path.join(folder, file)));
+  const time = run(root, 'git', 'log', '-1', '--format=%cd', '--date=format-local:%Y%m%d%H%M%S').trim();
+  return `${base}-${time}.h${hash.digest('hex').slice(0, 8)}`;
+};
+
+/** Packs all packages into `target`, an existing folder. */
+export const packPackages = (target: string): Packed[] => {
+  const stage = mkdtempSync(path.join(os.tmpdir(), 'service-pack-'));
+  try {
+    const files = copySources(stage);
+    compile(stage);
+    const folders = [...new Set(files.map((file) => file.split('/')[1] ?? ''))];
+    const published = path.join(stage, 'published');
+    const manifests = folders.map((folder): [string, Manifest] => {
+      assemble(
+        stage,
+        folder,
+        files.filter((file) => file.startsWith(`packages/${folder}/`)),
+        path.join(published, folder),
+      );
+      const text = readFileSync(path.join(stage, 'packages', folder, 'package.json'), 'utf8');
+      write(path.join(published, folder, 'package.json'), text);
+      return [folder, JSON.parse(text)];
+    });
+    const version = versionOf(manifests[0]?.[1].version ?? '', published);
+    const names = manifests.map(([, { name }]) => name);
+    const packed = manifests.map(([folder, source]) => {
+      const manifest = publishedOf(source, names, version) as Manifest;
+      write(path.join(published, folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+      return { folder, manifest, tarball: `${manifest.name.replace('@', '').replace('/', '-')}-${version}.tgz` };
+    });
+    const places = folders.map((folder) => `./${folder}`);
+    run(
+      published,
+      'npm',
+      'pack',
+      ...places,
+      '--pack-destination',
+      path.resolve(target),
+      '--ignore-scripts',
+      '--silent',
+    );
+    return packed;
+  } finally {
+    rmSync(stage, { recursive: true });
+  }
+};
+
+if (import.meta.main) for (const { tarball } of packPackages(process.argv[2] ?? '')) console.log(tarball);
