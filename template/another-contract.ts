@@ -1,5 +1,5 @@
 /**
- * Gives a renamed copy of the project another contract, as docs/change-the-data.md says, with fields that are drawn at
+ * Gives a new service another contract, as docs/change-the-data.md says, with fields that are drawn at
  * random. Prints the seed, and what a developer would have had to change by hand.
  */
 import { execFileSync } from 'node:child_process';
@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseDocument } from 'yaml';
 import { type Drawn, draw, type Field, randomOf } from './another-contract/draw.ts';
-import { readNoun, styles } from './rename/noun.ts';
+import { readNoun, styles } from './new/noun.ts';
 
 /** What changing the data may cost besides the contract. */
 const target = { files: 10, lines: 150 };
@@ -136,7 +136,7 @@ changeCode(drawn);
 const run = (command: string, ...args: string[]): string =>
   execFileSync(command, args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
 run('git', 'rm', '-r', '--quiet', `test/${noun.plural}`);
-run('node_modules/.bin/biome', 'check', '--write', '--log-level=error', 'functions', 'infra');
+run(path.resolve('node_modules/.bin/biome'), 'check', '--write', '--log-level=error', 'functions', 'infra');
 
 const changed = run('git', 'diff', 'HEAD', '--numstat', '--', '.', ':!schemas', `:!test/${noun.plural}`)
   .trim()

@@ -30,7 +30,7 @@ export const reasonToSkip = (contract = readContract('schemas/openapi.yaml')): s
 if (import.meta.main) {
   const reason = reasonToSkip();
   if (reason)
-    console.log(`Skipped the guide, a renamed copy, and checks of the README's examples and figures: ${reason}`);
+    console.log(`Skipped the guide, a new service, and checks of the README's examples and figures: ${reason}`);
   // An exception ends with 1.
   if (reason) process.exitCode = 3;
 }

@@ -19,19 +19,24 @@ const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--
   .split('\0')
   .filter((file) => file !== '' && existsSync(path.join(root, file)));
 const ignored = read('.gitignore').trim().split('\n');
-/** Files and folders that are made by commands: `npm version` makes the folder, unless a release has made it. */
-const made = [...ignored, 'schemas/released'];
+/** Files and folders that are made by commands, such as `npm version` and `npm run new`. */
+const made = [...ignored, 'schemas/released', 'vendor/'];
 const folders = [...new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))];
+
+/** Whether a file is of this project: those in that folder name the files of a new service. */
+const isOurs = (file: string): boolean => !file.startsWith('template/service/');
 
 // Tests check that these files mention only files and commands that exist. Left out are data, the changelog (it names
 // removed ones), and this file (its patterns look like file names).
-const texts = files.filter(
-  (file) =>
-    path.join(root, file) !== import.meta.filename &&
-    /\.(md|ts|cjs|mjs|js|json|ya?ml|html|css|sh|svg)$|^\.ci\/run$/.test(file) &&
-    !/^CHANGELOG\.md$|package-lock\.json$|\/results\.json$/.test(file),
-);
-const documents = files.filter((file) => file.endsWith('.md'));
+const texts = files
+  .filter(isOurs)
+  .filter(
+    (file) =>
+      path.join(root, file) !== import.meta.filename &&
+      /\.(md|ts|cjs|mjs|js|json|ya?ml|html|css|sh|svg)$|^\.ci\/run$/.test(file) &&
+      !/^CHANGELOG\.md$|package-lock\.json$|\/results\.json$/.test(file),
+  );
+const documents = files.filter((file) => file.endsWith('.md') && isOurs(file));
 
 /** Guides. Their code blocks name files that do not exist yet, because their readers add them. */
 const guides = ['docs/add-an-operation.md', 'docs/add-a-queue.md'];

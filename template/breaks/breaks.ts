@@ -247,8 +247,8 @@ const byFile: Record<string, Record<string, string>> = {
     "resources: [[-this.functionArn, liveArn-]{+'*'+}]": 'A roll-out may change every function of the account.',
     'resources: [[-smokeTest-]{+this+}.functionArn] }));':
       'CodeDeploy may not invoke the smoke test, so every deployment but the first fails.',
-    '[-      preHook: smokeTest,\n-]': 'A new version gets requests untried.',
-    '[-    this.live.node.addDependency(role, smokeTest);\n-]':
+    '[-      ...(smokeTest && { preHook: smokeTest }),\n-]': 'A new version gets requests untried.',
+    '[-    this.live.node.addDependency(role, ...(smokeTest ? [smokeTest] : []));\n-]':
       'The smoke test tries the versions before the new ones.',
     'chmodSync(file, [-0o644-]{+0o666+})': 'Any user of the machine may change what is deployed.',
   },
@@ -661,10 +661,16 @@ const byFile: Record<string, Record<string, string>> = {
     '[-    preserveSymlinks: true,\n-]': 'The command diff reports new code although nothing has changed.',
     'allErrors: [-true-]{+false+}': 'The response names only one of several invalid fields.',
   },
-  'template/rename.ts': {
-    "if ([-changes !== ''-]{+false+})": 'git cannot undo a renaming, which mixes with other changes.',
+  'template/new.ts': {
+    '[-existsSync(folder) && readdirSync(folder).length > 0-]{+false+}': 'A new service overwrites files of the user.',
   },
-  'template/rename/collisions.ts': {
+  'template/new/platform.ts': {
+    'return [-exists ? link :-] text': 'The documents of a new service lose all their links.',
+  },
+  'template/new/manifest.ts': {
+    "[-location.startsWith('node_modules/') && -]link !== true": 'The lock file of a new service names our folders.',
+  },
+  'template/new/collisions.ts': {
     'filter(([-name) => used.has(name)-]{+) => false+})': 'A noun may be the name of something else.',
   },
 };

@@ -21,14 +21,14 @@ const takenNames = (names: string[], rename: (name: string) => string, others: s
 };
 
 /**
- * Checks that a rename to `noun` is possible.
- * @throws Error with a sentence for the user if the rename would create a reserved word or a name that the code already
+ * Checks that a service can be about `noun`.
+ * @throws Error with a sentence for the user if the noun would make a reserved word or a name that the code already
  * uses, or if no name in the code contains `plant`
  */
 export const refuseCollisions = (files: ProjectFile[], noun: Noun): void => {
   const namesByFile = files.map((file) => [...identifiersIn(file)]);
   if (!namesByFile.flat().some(hasPlant))
-    throw new Error('No name in the code contains "plant": was it renamed before?');
+    throw new Error('No name in the code contains "plant", so there is nothing to make a service from.');
 
   const reserved = [noun.singular, noun.plural].find((name) => isReserved(styles.camel(name.split('-'))));
   if (reserved !== undefined) throw new Error(`${reserved} is a reserved word of TypeScript. Choose another noun.`);

@@ -21,7 +21,8 @@ const reserved = ['aws', 'amazon', 'cognito'];
  * @throws Error with a sentence for the user if the arguments are anything else
  */
 export const readNoun = (singular = '', plural = pluralOf(singular)): Noun => {
-  if (singular === '') throw new Error('Give a noun: npm run rename -- order, or: npm run rename -- person people');
+  if (singular === '')
+    throw new Error('Give a noun: npm run new -- ../orders order, or: npm run new -- ../people person people');
   const odd = [singular, plural].find((name) => !/^[a-z]{2,}(?:-[a-z]+)*$/.test(name));
   if (odd !== undefined) throw new Error(`${odd} is not a noun in lower case, such as order or customer-order.`);
   const length = Math.max(singular.length, plural.length);
