@@ -18,6 +18,10 @@ const installed = (source: string): string =>
       /(?<![\w*])packages\/(\w+)\/([\w/-]+\.ts)/g,
       (_, folder, file) => `node_modules/${packageIn(folder)}/src/${file}`,
     )
+    .replaceAll(
+      /(?<![\w*])packages\/(\w+)\/((?:[\w-]+\/)+)(?![\w.])/g,
+      (_, folder, inner) => `node_modules/${packageIn(folder)}/src/${inner}`,
+    )
     .replaceAll(/(?<![\w*])packages\/(\w+)(?=[/`)])/g, (_, folder) => `node_modules/${packageIn(folder)}`);
 
 /** Replaces links to files that a service does not have by their texts. */

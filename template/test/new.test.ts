@@ -109,6 +109,7 @@ test('a new service names the files of the packages where npm installs them', ()
   expect(there('in `packages/cdk/settings.ts`')).toBe('in `node_modules/@lambda-service/cdk/src/settings.ts`');
   expect(there('npx node packages/cdk/edge.ts')).toBe('npx node node_modules/@lambda-service/cdk/dist/edge.js');
   expect(there('(packages/emulator/differences.md)')).toBe('(node_modules/http-api-emulator/differences.md)');
+  expect(there('`packages/runtime/dynamodb/`')).toBe('`node_modules/@lambda-service/runtime/src/dynamodb/`');
   expect(there('[`packages/runtime/`]')).toBe('[`node_modules/@lambda-service/runtime/`]');
 });
 

@@ -1,6 +1,5 @@
 /**
  * Delete this folder when the data is no longer plants. Tests plants over HTTP, here or against a deployment.
- * over-quota.e2e.ts runs it, too.
  */
 import { reachService } from '@lambda-service/testing/programs';
 import { testPlants } from './kit/responses.ts';
