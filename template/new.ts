@@ -3,8 +3,7 @@
  * nothing else. The platform's packages lie in its vendor/ until they are published. It copies the service in this
  * project, and changes the words plant and plants, alone or in names, and the article before them.
  */
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { messageOf } from '@lambda-service/tools/terminal';
 import { Command } from 'commander';
@@ -13,33 +12,48 @@ import { type ProjectFile, renamedPath, renamedSource } from './new/files.ts';
 import { lockFor, manifestsFor } from './new/manifest.ts';
 import { type Noun, readNoun } from './new/noun.ts';
 import { forService } from './new/platform.ts';
-import { packPackages } from './pack.ts';
+import { listFiles, packPackages, run, write } from './pack.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
 /** What a team owns, as patterns for git. */
 const owned = [
-  ...['functions', 'infra', 'schemas/openapi.yaml', 'test', 'client', 'docs'],
-  ...['.devcontainer', '.github', '.vscode', '.gitignore', '.node-version', '.npmrc'],
-  ...['LICENSE', 'CHANGELOG.md', 'biome.json', 'cdk.json', 'tsconfig.json', 'vitest.config.ts'],
+  'functions',
+  'infra',
+  'schemas/openapi.yaml',
+  'test',
+  'client',
+  'docs',
+  '.devcontainer',
+  '.github',
+  '.vscode',
+  '.gitignore',
+  '.node-version',
+  '.npmrc',
+  'LICENSE',
+  'CHANGELOG.md',
+  'biome.json',
+  'cdk.json',
+  'tsconfig.json',
 ];
 
 /** What is about this repository, its figures, or the packages. */
 const ours = [
-  ...['docs/images', 'docs/benchmarks.md', 'docs/prove.md', 'docs/README.md'],
-  ...['test/docs.test.ts', 'test/pasted-commands.e2e.ts', 'test/plants/new-fields.e2e.ts'],
-  ...[
-    'client/test/package.e2e.ts',
-    'client/test/plant-store-client.runtimes.ts',
-    'client/test/kit/installed-client.ts',
-  ],
-  ...[
-    '.github/workflows/commits.yml',
-    '.github/ISSUE_TEMPLATE',
-    '.github/CODE_OF_CONDUCT.md',
-    '.github/CONTRIBUTING.md',
-  ],
-  ...['.github/CODEOWNERS', '.github/SUPPORT.md'],
+  'docs/images',
+  'docs/benchmarks.md',
+  'docs/prove.md',
+  'test/docs.test.ts',
+  'test/pasted-commands.e2e.ts',
+  'test/plants/new-fields.e2e.ts',
+  'client/test/package.e2e.ts',
+  'client/test/plant-store-client.runtimes.ts',
+  'client/test/kit/installed-client.ts',
+  '.github/workflows/commits.yml',
+  '.github/ISSUE_TEMPLATE',
+  '.github/CODE_OF_CONDUCT.md',
+  '.github/CODEOWNERS',
+  '.github/CONTRIBUTING.md',
+  '.github/SUPPORT.md',
 ];
 
 /** The words of the examples. */
@@ -48,24 +62,11 @@ const oldWords = 'plant|swiss cheese|climber|moss';
 /** Files that a service has instead of ours, or that only a service needs. */
 const replaced = 'template/service';
 
-const git = (cwd: string, ...args: string[]): string => execFileSync('git', args, { cwd, encoding: 'utf8' });
-
-const listFiles = (...patterns: string[]): string[] =>
-  git(root, 'ls-files', '-coz', '--exclude-standard', '--', ...patterns)
-    .split('\0')
-    .filter((file) => file !== '' && existsSync(path.join(root, file)));
-
 const readFiles = (): ProjectFile[] => {
-  const left = listFiles(...ours.map((file) => `:(top)${file}`));
-  const own = listFiles(replaced);
-  const files = [
-    ...listFiles(...owned)
-      .filter((file) => !left.includes(file))
-      .map((file) => ({ file, from: file })),
-    ...own.map((from) => ({ file: path.relative(replaced, from), from })),
-  ];
-  const byName = new Map(files.map(({ file, from }) => [file, readFileSync(path.join(root, from), 'utf8')]));
-  return Array.from(byName, ([file, source]) => ({ file, source }));
+  const copied = listFiles(...owned, ...ours.map((file) => `:(exclude)${file}`));
+  const sources = new Map(copied.map((file) => [file, file]));
+  for (const from of listFiles(replaced)) sources.set(path.relative(replaced, from), from);
+  return Array.from(sources, ([file, from]) => ({ file, source: readFileSync(path.join(root, from), 'utf8') }));
 };
 
 /** @throws Error with a sentence for the user if the folder may hold something of theirs */
@@ -74,16 +75,6 @@ const refuseFolder = (folder: string): void => {
     throw new Error(`${folder} exists, and is not empty. Name a new folder.`);
   if (!path.relative(root, folder).startsWith('..'))
     throw new Error(`${folder} is inside this repository. Name a folder beside it, such as ../orders.`);
-};
-
-const write = (file: string, text: string, mode?: number): void => {
-  mkdirSync(path.dirname(file), { recursive: true });
-  writeFileSync(file, text, { mode });
-};
-
-/** Runs a command in the new folder, and shows only its errors. */
-const runIn = (cwd: string, command: string, ...args: string[]): void => {
-  execFileSync(command, args, { cwd, stdio: ['ignore', 'ignore', 'inherit'] });
 };
 
 const makeService = (folder: string, noun: Noun): void => {
@@ -103,11 +94,11 @@ const makeService = (folder: string, noun: Noun): void => {
   for (const [file, text] of Object.entries({ ...manifests, 'package-lock.json': lock }))
     write(path.join(folder, file), text);
   const quiet = ['--ignore-scripts', '--offline', '--no-audit', '--no-fund', '--loglevel=error'];
-  runIn(folder, 'npm', 'install', '--package-lock-only', ...quiet);
-  runIn(folder, 'git', 'init', '--quiet', '--initial-branch=main');
+  run(folder, 'npm', 'install', '--package-lock-only', ...quiet);
+  run(folder, 'git', 'init', '--quiet', '--initial-branch=main');
   const biome = path.join(root, 'node_modules/.bin/biome');
-  runIn(folder, biome, 'check', '--write', '--linter-enabled=false', '--log-level=error', '.');
-  runIn(folder, 'git', 'add', '--all');
+  run(folder, biome, 'check', '--write', '--linter-enabled=false', '--log-level=error', '.');
+  run(folder, 'git', 'add', '--all');
 };
 
 const command = new Command('npm run new --')

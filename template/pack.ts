@@ -2,9 +2,9 @@
  * `node template/pack.ts <folder>` packs the platform's packages: JavaScript, types, source maps and sources. All get one
  * version, which the commit's time and the packed files make, so no two builds that differ share a version.
  */
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { linkPackages } from '@lambda-service/tools/link-packages';
@@ -30,22 +30,28 @@ export type Packed = { folder: string; manifest: Manifest; tarball: string };
 
 const root = path.resolve(import.meta.dirname, '..');
 
-const run = (cwd: string, command: string, ...args: string[]): string =>
-  execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
-
-/** Writes a file, and the folder that it is in. */
-const write = (file: string, text: string): void => {
-  mkdirSync(path.dirname(file), { recursive: true });
-  writeFileSync(file, text);
+/** Runs a command to its end, and shows its errors. @returns what it prints @throws Error with that if it fails */
+export const run = (cwd: string, command: string, ...args: string[]): string => {
+  const { status, stdout } = spawnSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+  if (status !== 0) throw new Error(`${[command, ...args].join(' ')} failed:\n${stdout}`);
+  return stdout;
 };
 
-/** What a package does not contain: its tests. */
-const isTest = (file: string): boolean => /^packages\/\w+\/test\//.test(file);
+/** Writes a file, and the folder that it is in. */
+export const write = (file: string, text: string, mode?: number): void => {
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, text, { mode });
+};
+
+/** Lists the files of this project, tracked or new, that match patterns of git. */
+export const listFiles = (...patterns: string[]): string[] =>
+  run(root, 'git', 'ls-files', '-coz', '--exclude-standard', '--', ...patterns)
+    .split('\0')
+    .filter((file) => file !== '' && existsSync(path.join(root, file)));
 
 /** Copies the packages, and what the compiler needs, into `stage`. */
 const copySources = (stage: string): string[] => {
-  const listed = run(root, 'git', 'ls-files', '-coz', '--exclude-standard', 'packages').split('\0');
-  const files = listed.filter((file) => file !== '' && !isTest(file));
+  const files = listFiles('packages', ':(exclude,glob)packages/*/test/**');
   for (const file of [...files, 'package.json', 'client/package.json', 'tsconfig.json'])
     cpSync(path.join(root, file), path.join(stage, file));
   linkPackages(root, stage);
@@ -95,9 +101,9 @@ const doorOf = (file: unknown): unknown =>
 
 /** Returns the manifest of a package as it is published. `ours` are the names of all packages. */
 const publishedOf = ({ private: _, devDependencies: __, ...manifest }: Manifest, ours: string[], version: string) => ({
+  engines: { node: '>=24.5' },
   ...manifest,
   version,
-  ...(manifest.name !== '@lambda-service/client' && { engines: { node: '>=24.5' } }),
   files: ['dist', 'src', '*.md'],
   exports:
     typeof manifest.exports === 'string'

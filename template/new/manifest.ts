@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Packed } from '../pack.ts';
-import { firstVersion } from './platform.ts';
+import { firstVersion, installed } from './platform.ts';
 
 type Manifest = { [field: string]: unknown; scripts: Record<string, string> } & {
   [field in 'dependencies' | 'devDependencies' | 'optionalDependencies']: Record<string, string>;
@@ -18,15 +18,11 @@ const pick = (from: Record<string, string>, names: string[]): Record<string, str
 /** What a service uses itself, or what its scripts run. The packages ask for all else. */
 const tools = ['@biomejs/biome', '@types/node', 'aws-cdk', 'esbuild', 'typescript', 'vitest'];
 
-/** Runs the programs of the packages from where npm installs them. */
-const installed = (command: string): string =>
-  command
-    .replace('node packages/tools/bin.js', 'lambda-service')
-    .replace(/packages\/contract\/(.*?)\.ts/, 'node_modules/openapi-contract/dist/$1.js')
-    .replace(/packages\/tools\/(.*?)\.ts/, 'node_modules/@lambda-service/tools/dist/$1.js');
-
 const copyTypes =
   'mkdir -p dist/packages/client && cp ../node_modules/@lambda-service/client/dist/*.d.ts dist/packages/client';
+
+/** npm links it by its name. */
+const bin = 'node node_modules/@lambda-service/tools/dist/bin.js';
 
 /** The commands of our scripts that make and check more than a service has. */
 const unneeded = /^node template\//;
@@ -50,7 +46,7 @@ export const manifestsFor = (root: string, packed: Packed[]): Record<string, str
     workspaces: ['client'],
     scripts: Object.fromEntries(
       Object.entries(own.scripts).flatMap(([name, command]) =>
-        unneeded.test(command) ? [] : [[name, installed(command)]],
+        unneeded.test(command) ? [] : [[name, installed(command).replace(bin, 'lambda-service')]],
       ),
     ),
     dependencies: pick(versions, names.filter(isRunning)),

@@ -8,10 +8,10 @@ const packageIn = (folder: string): string =>
 export const firstVersion = '0.1.0';
 
 /** Names the files of the packages where npm installs them: programs in dist/, sources in src/, documents above both. */
-const installed = (source: string): string =>
+export const installed = (source: string): string =>
   source
     .replaceAll(
-      /\bnode packages\/(\w+)\/([\w/-]+)\.ts/g,
+      /\bnode packages\/(\w+)\/([\w/-]+)\.[jt]s/g,
       (_, folder, file) => `node node_modules/${packageIn(folder)}/dist/${file}.js`,
     )
     .replaceAll(
@@ -33,9 +33,42 @@ const withoutDeadLinks = (file: string, source: string, files: Set<string>): str
     return exists ? link : text;
   });
 
+type Edit = [before: RegExp, after: string];
+
+/** What a service's file has otherwise than ours, besides names. */
+const edits: Record<string, Edit[]> = {
+  'schemas/openapi.yaml': [[/(?<=^ {2}version: ).*$/m, firstVersion]],
+  'CHANGELOG.md': [[/(?<=^## Unreleased\n).*/ms, '']],
+  '.gitignore': [
+    [/^sbom.*\n/m, ''],
+    [/^\.prove.*\n/m, ''],
+    [/$/, '!vendor/*.tgz\n'],
+  ],
+  'tsconfig.json': [[/"packages", /, '']],
+  'client/tsconfig.json': [[/, "\.\.\/packages\/client\/\*\.ts"/, '']],
+  '.github/dependabot.yml': [[/"\/\.ci", "\/\*"/, '"/client"']],
+  // The commit before a service's own commits had its packages, too.
+  '.github/workflows/diff.yml': [
+    [/ A base without github\.ts.*/, ''],
+    [/if git cat-file .*; then (.*); fi/, '$1'],
+    [/.*# Any address.*\n/, ''],
+  ],
+  'docs/README.md': [
+    [/, \[get help\]\([^)]*\)/, ''],
+    [/; \[what was proved where\]\([^)]*\)/, ''],
+    [/, \[benchmarks\]\([^)]*\)/, ''],
+  ],
+};
+
+/** @throws Error if an edit changes nothing, because the file is not as it was */
+const edited = (file: string, source: string): string =>
+  (edits[file] ?? []).reduce((text, [before, after]) => {
+    if (!before.test(text)) throw new Error(`${file} does not have ${before}.`);
+    return text.replace(before, after);
+  }, source);
+
 /** Makes a file of this project a file of a service that has `files`, and the packages from npm. */
 export const forService = (file: string, source: string, files: Set<string>): string => {
-  if (file === 'schemas/openapi.yaml') return source.replace(/(?<=^ {2}version: ).*$/m, firstVersion);
-  const own = installed(source);
+  const own = installed(edited(file, source));
   return file.endsWith('.md') ? withoutDeadLinks(file, own, files) : own;
 };

@@ -1,11 +1,13 @@
 /** Tests `npm run new` on short texts, and what it refuses. template/run also makes a service, and checks that. */
-import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { git, run } from '@lambda-service/testing/programs';
+import { spawnSync } from 'node:child_process';
+import { hash, randomUUID } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { git, run, testFolder } from '@lambda-service/testing/programs';
 import { expect, test } from 'vitest';
 import { refuseCollisions } from '../new/collisions.ts';
 import { renamedPath, renamedSource } from '../new/files.ts';
-import { manifestsFor } from '../new/manifest.ts';
+import { lockFor, manifestsFor } from '../new/manifest.ts';
 import { readNoun } from '../new/noun.ts';
 import { forService } from '../new/platform.ts';
 
@@ -120,6 +122,10 @@ test('a document of a new service links only to files that it has, and has no pi
   expect(there('[what was proved](prove.md#here) ![a picture](images/a.png)')).toBe('what was proved a picture');
 });
 
+test('a file of ours that a new service has otherwise must be as expected', () => {
+  expect(() => forService('tsconfig.json', '{}', new Set())).toThrow('tsconfig.json does not have /"packages", /');
+});
+
 test('the contract of a new service has the version before a first release', () => {
   expect(forService('schemas/openapi.yaml', 'info:\n  version: 1.2.3\n', new Set())).toContain('  version: 0.1.0\n');
 });
@@ -138,6 +144,29 @@ test('the manifest of a new service names each package in vendor/, pins what the
   expect(version).toBe('0.1.0');
   expect(text).not.toMatch(/template\/|packages\//);
   expect(Object.keys(scripts)).toEqual(expect.arrayContaining(['prepare', 'start', 'test', 'lint', 'typecheck']));
+});
+
+test('the lock file of a new service has the packages that are installed here, and of ours the tarballs, with their hashes', async () => {
+  const vendor = await testFolder();
+  await writeFile(path.join(vendor, 'cdk.tgz'), 'packed');
+  const packages = JSON.parse(lockFor('.', manifestsFor('.', packed), packed, vendor)).packages;
+  const { version } = JSON.parse(await readFile('package-lock.json', 'utf8')).packages['node_modules/aws-cdk-lib'];
+  expect(packages['node_modules/aws-cdk-lib'].version).toBe(version);
+  expect(packages['node_modules/@lambda-service/cdk']).toMatchObject({
+    version: '1.0.0-1.h2',
+    resolved: 'file:vendor/cdk.tgz',
+    integrity: `sha512-${hash('sha512', 'packed', 'base64')}`,
+  });
+  const folders = Object.keys(packages).filter((each) => !each.startsWith('node_modules/'));
+  expect(folders).toEqual(['', 'client']);
+  const links = Object.entries<{ link?: boolean }>(packages).filter(([, { link }]) => link === true);
+  expect(links.map(([location]) => location)).toEqual(['node_modules/plant-store-client']);
+});
+
+test('nothing outside this folder imports it, because a new service does not have it', () => {
+  // architecture.test.ts tests the imports in packages/, where the emulator has a folder of the same name.
+  const search = ['grep', '-nE', "'(\\.\\./)+template/", '--', ':!template', ':!packages'];
+  expect(spawnSync('git', search, { encoding: 'utf8' })).toMatchObject({ status: 1, stdout: '' });
 });
 
 test.each<[what: string, args: string[], says: string]>([
