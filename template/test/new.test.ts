@@ -10,6 +10,7 @@ import { renamedPath, renamedSource } from '../new/files.ts';
 import { lockFor, manifestsFor } from '../new/manifest.ts';
 import { readNoun } from '../new/noun.ts';
 import { forService } from '../new/platform.ts';
+import { listFiles } from '../pack.ts';
 
 const customerOrder = readNoun('customer-order');
 const inCode = (source: string) => renamedSource({ file: 'x.ts', source }, customerOrder);
@@ -88,8 +89,7 @@ test.each<[what: string, nouns: string[], says: string]>([
 
 test('the longest noun makes no file name and no Cognito domain that is too long', async () => {
   const noun = readNoun('a'.repeat(25));
-  const { stdout } = await run('git', ['ls-files']).ended;
-  const names = stdout.split(/[\n/]/).map((name) => renamedPath(name, noun).length);
+  const names = listFiles().flatMap((file) => file.split('/').map((name) => renamedPath(name, noun).length));
   expect(Math.max(...names)).toBeLessThanOrEqual(255);
   const file = 'packages/cdk/token-issuer.ts';
   const renamed = renamedSource({ file, source: await readFile(file, 'utf8') }, noun);
@@ -98,8 +98,7 @@ test('the longest noun makes no file name and no Cognito domain that is too long
 });
 
 test("the code of this project has no name in the way of README's noun", async () => {
-  const { stdout } = await run('git', ['ls-files', '*.ts', '*.json']).ended;
-  const files = stdout.trim().split('\n');
+  const files = listFiles('*.ts', '*.json');
   const read = async (file: string) => ({ file, source: await readFile(file, 'utf8') });
   const sources = await Promise.all(files.filter((file) => !/^(?:packages|template)\//.test(file)).map(read));
   expect(await readFile('README.md', 'utf8')).toContain('npm run new -- ../orders order');
