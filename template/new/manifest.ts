@@ -16,7 +16,7 @@ const pick = (from: Record<string, string>, names: string[]): Record<string, str
   Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
 
 /** What a service uses itself, or what its scripts run. The packages ask for all else. */
-const tools = ['@biomejs/biome', '@types/node', 'aws-cdk', 'esbuild', 'typescript', 'vitest'];
+const tools = ['@biomejs/biome', '@types/aws-lambda', '@types/node', 'aws-cdk', 'esbuild', 'typescript', 'vitest'];
 
 const copyTypes =
   'mkdir -p dist/packages/client && cp ../node_modules/@lambda-service/client/dist/*.d.ts dist/packages/client';
