@@ -49,7 +49,7 @@ export const testEndurance = part('endurance', async () => {
   /**
    * The number of requests before the first measurement. These requests let V8 compile the code, and fill the caches.
    */
-  const warmUp = trialSize(20_000, 300);
+  const warmUp = trialSize(20_000, 600);
 
   /** By how many bytes memory may grow: a leak of 6 bytes per request is more, in the short trial one of 650 bytes. */
   const tolerance = trialSize(1024, 256) * 1024;

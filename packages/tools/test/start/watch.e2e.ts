@@ -172,7 +172,7 @@ test('npm start -- --watch says in one line what is wrong in infra/, and that so
   const origin = 'https://shop.example';
   const cdkJson = await read('cdk.json');
   await editUntil(/^cdk\.json is not valid JSON: .+\nNot reloaded/m, 'cdk.json', (text) => `${text}}`);
-  await edit('cdk.json', () => cdkJson);
+  await editUntil(/^Reloaded the stack/m, 'cdk.json', () => cdkJson);
   await editUntil(/^Reloaded the stack/m, 'cdk.json', (text) => {
     const { context, ...others } = JSON.parse(text);
     return JSON.stringify({ ...others, context: { ...context, allowOrigins: origin } });
