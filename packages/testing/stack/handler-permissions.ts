@@ -46,7 +46,9 @@ export const names: Readonly<Record<string, string>> = {
   'AWS::Scheduler::Schedule': 'Name',
 };
 
-export const handlers: Readonly<Record<string, Needs>> = {
+export type Handlers = Readonly<Record<string, Needs>>;
+
+export const handlers: Handlers = {
   'AWS::ApiGatewayV2::Api': {
     'arn:aws:apigateway:REGION::/apis': verbs,
     [api]: verbs,

@@ -9,5 +9,5 @@ export const testPermissions = part('permissions', async (more: MorePermissions 
     import('./stack/deployment-policy.ts'),
   ]);
   testRoles(more);
-  testDeploymentPolicy();
+  testDeploymentPolicy(more.types);
 });

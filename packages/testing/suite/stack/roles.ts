@@ -1,5 +1,6 @@
 /** Tests the roles of the functions and of their roll-outs, with all permissions in their policies. */
 import { expect, inject, test } from 'vitest';
+import type { Handlers } from '../../stack/handler-permissions.ts';
 import {
   arn,
   functionNameOf,
@@ -15,11 +16,17 @@ import { createOperation, hasOutsideCheck, hasSmokeTest } from '../../under-test
 
 /**
  * What functions may do on purpose besides what every service needs. `operations` has permissions by the function's
- * name, `others` actions on tables, functions or roles by the role of a function that the API does not call.
+ * name, `others` actions on tables, functions or roles by the role of a function that the API does not call. `types` has
+ * the handlers' permissions for resource types that handler-permissions.ts lacks: actions by resource.
  * @example { operations: { CreateOrder: ['Allow sqs:SendMessage: Tasks.Arn'] } }
  * @example { others: { HandleTasksRole: ['dynamodb:GetItem'] } }
+ * @example { types: { 'AWS::S3::Bucket': { 'arn:aws:s3:::{name}': 's3 CreateBucket DeleteBucket' } } }
  */
-export type MorePermissions = { operations?: Record<string, string[]>; others?: Record<string, string[]> };
+export type MorePermissions = {
+  operations?: Record<string, string[]>;
+  others?: Record<string, string[]>;
+  types?: Handlers;
+};
 
 const tables = propertiesOf('AWS::DynamoDB::GlobalTable');
 const [firstTable = ''] = Object.keys(tables);
