@@ -19,14 +19,18 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { acknowledge } from './acknowledge.ts';
 import { recipeSettings } from './recipe-settings.ts';
 
-/**
- * Two limits in requests per minute: one for each token, and one for each IP address. Choose them so that all expected
- * clients together stay below the API's `rateLimit`, which is per second.
- */
-const limits = { PerToken: 6_000, PerAddress: 12_000 };
-
 const app = new App();
 const setting = recipeSettings(app);
+
+/** Requests per minute. AWS WAF accepts no limit below 10. */
+const limitOf = (value: string): number => {
+  if (!/^[1-9]\d{1,8}$/.test(value)) throw new Error(`The limit ${value} must be a whole number from 10 to 999999999.`);
+  return Number(value);
+};
+const limits = {
+  PerToken: limitOf(setting('limitPerToken')),
+  PerAddress: limitOf(setting('limitPerAddress')),
+};
 
 // AWS accepts a web ACL for CloudFront only in this region.
 const stack = new Stack(app, `${setting('service')}-Edge`, { env: { region: 'us-east-1' } });
