@@ -8,6 +8,7 @@ import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmS
 import os from 'node:os';
 import path from 'node:path';
 import { linkPackages } from '@lambda-service/tools/link-packages';
+import { withoutDeadLinks } from './new/platform.ts';
 
 type Dependencies = Record<string, string>;
 
@@ -85,10 +86,13 @@ const assemble = (stage: string, folder: string, files: string[], target: string
     const text = readFileSync(path.join(compiled, file), 'utf8');
     write(path.join(target, 'dist', file), file.endsWith('.map') ? withOwnSources(text, file) : text);
   }
-  for (const file of files.map((each) => path.relative(`packages/${folder}`, each))) {
+  const own = files.map((file) => path.relative(`packages/${folder}`, file));
+  const documents = new Set(own.filter((file) => file.endsWith('.md')));
+  for (const file of own) {
     const from = path.join(stage, 'packages', folder, file);
     if (isCode(file)) cpSync(from, path.join(target, 'src', file));
-    else if (file.endsWith('.md')) cpSync(from, path.join(target, file));
+    else if (file.endsWith('.md'))
+      write(path.join(target, file), withoutDeadLinks(file, readFileSync(from, 'utf8'), documents));
     else if (!/(?:package|tsconfig)\.json$/.test(file)) cpSync(from, path.join(target, 'dist', file));
   }
   cpSync(path.join(root, 'LICENSE'), path.join(target, 'LICENSE'));

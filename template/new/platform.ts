@@ -24,8 +24,8 @@ export const installed = (source: string): string =>
     )
     .replaceAll(/(?<![\w*])packages\/(\w+)(?=[/`)])/g, (_, folder) => `node_modules/${packageIn(folder)}`);
 
-/** Replaces links to files that a service does not have by their texts. */
-const withoutDeadLinks = (file: string, source: string, files: Set<string>): string =>
+/** Replaces links to files that are not among `files` by their texts. */
+export const withoutDeadLinks = (file: string, source: string, files: Set<string>): string =>
   source.replaceAll(/!?\[((?:[^\]]|\]\()*?)\]\((?![a-z]+:)([^)\s#]+)[^)\s]*\)/g, (link, text, target) => {
     const to = path.join(path.dirname(file), target);
     const exists =

@@ -62,6 +62,9 @@ describe.each(packed)('$manifest.name', ({ manifest: { name }, tarball }) => {
       const source = await readFile(path.join(installed, path.dirname(file), sources[0]), 'utf8');
       if (file.endsWith('.js.map')) expect(sourcesContent).toEqual([source]);
     }
+    for (const file of files.filter((each) => each.endsWith('.md')))
+      for (const [, link = ''] of (await readFile(path.join(installed, file), 'utf8')).matchAll(/\]\(([^):#]+)[)#]/g))
+        expect(files, `${file} links to it`).toContain(path.join(path.dirname(file), link));
     for (const file of files.filter((each) => /\.(?:[jt]s|json|map|md)$/.test(each)))
       expect(await readFile(path.join(installed, file), 'utf8'), file).not.toContain(root);
   });
