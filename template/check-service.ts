@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { runApp } from '@lambda-service/tools/app';
@@ -26,6 +26,16 @@ const checkFiles = (): void => {
   assert(files.length <= limits.files && lines <= limits.lines, `It may have ${limits.files} and ${limits.lines}.`);
   const foreign = files.filter((_, index) => /(?<![\w./])(?:packages|template)\/\w/.test(texts[index] ?? ''));
   assert.deepEqual(foreign, [], 'These files name folders of this repository');
+  const named = files.flatMap((file, index) =>
+    [
+      ...(texts[index] ?? '').matchAll(
+        /node_modules\/(?:@lambda-service|openapi-contract|http-api-emulator)[\w./-]*\w/g,
+      ),
+    ]
+      .filter(([name]) => !existsSync(path.join(folder, name)))
+      .map(([name]) => `${file} names ${name}.`),
+  );
+  assert.deepEqual(named, [], 'The packages lack these files');
 };
 
 /** Synthesizes the stack of a project. @returns its template as JSON */

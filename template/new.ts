@@ -1,9 +1,9 @@
 /**
- * `npm run new -- ../orders order` makes a service for orders in a folder of its own, which has what a team owns and
- * nothing else. The platform's packages lie in its vendor/ until they are published. It copies the service in this
+ * `npm run new -- ../orders order` makes a service for orders in a folder of its own, with the files that a team owns,
+ * and no others. The platform's packages lie in its vendor/ until they are published. It copies the service in this
  * project, and changes the words plant and plants, alone or in names, and the article before them.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { messageOf } from '@lambda-service/tools/terminal';
 import { Command } from 'commander';
@@ -30,14 +30,13 @@ const owned = [
   '.gitignore',
   '.node-version',
   '.npmrc',
-  'LICENSE',
   'CHANGELOG.md',
   'biome.json',
   'cdk.json',
   'tsconfig.json',
 ];
 
-/** What is about this repository, its figures, or the packages. */
+/** Not copied, because they are about this repository, its figures, or the packages. */
 const ours = [
   'docs/images',
   'docs/benchmarks.md',
@@ -71,8 +70,9 @@ const readFiles = (): ProjectFile[] => {
 
 /** @throws Error with a sentence for the user if the folder may hold something of theirs */
 const refuseFolder = (folder: string): void => {
-  if (existsSync(folder) && readdirSync(folder).length > 0)
-    throw new Error(`${folder} exists, and is not empty. Name a new folder.`);
+  // A clone of a new repository has only .git.
+  if (existsSync(folder) && (!statSync(folder).isDirectory() || readdirSync(folder).some((name) => name !== '.git')))
+    throw new Error(`${folder} exists, and is not an empty folder. Name a new one.`);
   if (!path.relative(root, folder).startsWith('..'))
     throw new Error(`${folder} is inside this repository. Name a folder beside it, such as ../orders.`);
 };
@@ -98,7 +98,21 @@ const makeService = (folder: string, noun: Noun): void => {
   run(folder, 'git', 'init', '--quiet', '--initial-branch=main');
   const biome = path.join(root, 'node_modules/.bin/biome');
   run(folder, biome, 'check', '--write', '--linter-enabled=false', '--log-level=error', '.');
-  run(folder, 'git', 'add', '--all');
+};
+
+/** Makes the service beside its folder, so that a failure leaves nothing in that folder. */
+const makeSafely = (folder: string, noun: Noun): void => {
+  mkdirSync(path.dirname(folder), { recursive: true });
+  const made = mkdtempSync(`${folder}-new-`);
+  try {
+    makeService(made, noun);
+    mkdirSync(folder, { recursive: true });
+    for (const name of readdirSync(made))
+      if (!existsSync(path.join(folder, name))) renameSync(path.join(made, name), path.join(folder, name));
+    run(folder, 'git', 'add', '--all');
+  } finally {
+    rmSync(made, { recursive: true });
+  }
 };
 
 const command = new Command('npm run new --')
@@ -114,11 +128,11 @@ try {
   const folder = path.resolve(process.env['INIT_CWD'] ?? '', given);
   const noun = readNoun(...words);
   refuseFolder(folder);
-  makeService(folder, noun);
+  makeSafely(folder, noun);
   console.log(`${folder} is a service for ${noun.plural}, with all files staged. Go on:
 1. cd ${given} && git commit --message 'feat: start' && npm ci && npm start
 2. Give the contract your data: docs/change-the-data.md. Then git grep -ciE '${oldWords}' lists what still speaks of plants.
-3. Make README.md, LICENSE, .github/ and the version (npm version major) yours.`);
+3. Make README.md, .github/ and the version (npm version major) yours, and add a LICENSE if others may use the code.`);
 } catch (error) {
   console.error(messageOf(error));
   process.exitCode = 1;

@@ -1,6 +1,6 @@
 /**
  * `node template/pack.ts <folder>` packs the platform's packages: JavaScript, types, source maps and sources. All get one
- * version, which the commit's time and the packed files make, so no two builds that differ share a version.
+ * version, made of the commit's time (UTC) and a hash of the packed files, so no two builds that differ share a version.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -8,7 +8,7 @@ import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmS
 import os from 'node:os';
 import path from 'node:path';
 import { linkPackages } from '@lambda-service/tools/link-packages';
-import { withoutDeadLinks } from './new/platform.ts';
+import { installed, withoutDeadLinks } from './new/platform.ts';
 
 type Dependencies = Record<string, string>;
 
@@ -26,15 +26,19 @@ export type Manifest = {
   private?: boolean;
 };
 
-/** A packed package: its folder's name in packages/, its manifest, and the name of its tarball. */
-export type Packed = { folder: string; manifest: Manifest; tarball: string };
+/** A packed package: its manifest, and the name of its tarball. */
+export type Packed = { manifest: Manifest; tarball: string };
 
 const root = path.resolve(import.meta.dirname, '..');
 
 /** Runs a command to its end, and shows its errors. @returns what it prints @throws Error with that if it fails */
 export const run = (cwd: string, command: string, ...args: string[]): string => {
-  const { status, stdout } = spawnSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
-  if (status !== 0) throw new Error(`${[command, ...args].join(' ')} failed:\n${stdout}`);
+  const { status, stdout, error } = spawnSync(command, args, {
+    cwd,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (status !== 0) throw new Error(`${[command, ...args].join(' ')} failed:\n${error?.message ?? stdout}`);
   return stdout;
 };
 
@@ -92,7 +96,7 @@ const assemble = (stage: string, folder: string, files: string[], target: string
     const from = path.join(stage, 'packages', folder, file);
     if (isCode(file)) cpSync(from, path.join(target, 'src', file));
     else if (file.endsWith('.md'))
-      write(path.join(target, file), withoutDeadLinks(file, readFileSync(from, 'utf8'), documents));
+      write(path.join(target, file), installed(withoutDeadLinks(file, readFileSync(from, 'utf8'), documents)));
     else if (!/(?:package|tsconfig)\.json$/.test(file)) cpSync(from, path.join(target, 'dist', file));
   }
   cpSync(path.join(root, 'LICENSE'), path.join(target, 'LICENSE'));
@@ -125,8 +129,8 @@ const versionOf = (base: string, folder: string): string => {
   const hash = createHash('sha256');
   for (const file of globSync('**/*.*', { cwd: folder }).sort())
     hash.update(file).update(readFileSync(path.join(folder, file)));
-  const time = run(root, 'git', 'log', '-1', '--format=%cd', '--date=format-local:%Y%m%d%H%M%S').trim();
-  return `${base}-${time}.h${hash.digest('hex').slice(0, 8)}`;
+  const time = new Date(run(root, 'git', 'log', '-1', '--format=%cI').trim()).toISOString();
+  return `${base}-${time.replaceAll(/\D/g, '').slice(0, 14)}.h${hash.digest('hex').slice(0, 8)}`;
 };
 
 /** Packs all packages into `target`, an existing folder. */

@@ -23,7 +23,7 @@ const ignored = read('.gitignore').trim().split('\n');
 const made = [...ignored, 'schemas/released', 'vendor/'];
 const folders = [...new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))];
 
-/** Whether a file is of this project: those in that folder name the files of a new service. */
+/** Whether a file names files of this project: those of template/service/ name a new service's. */
 const isOurs = (file: string): boolean => !file.startsWith('template/service/');
 
 // Tests check that these files mention only files and commands that exist. Left out are data, the changelog (it names

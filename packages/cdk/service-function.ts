@@ -99,7 +99,7 @@ export class ServiceFunction extends BundledFunction {
 
   /**
    * Makes CodeDeploy roll out new versions, and roll them back if an alarm goes off: docs/decisions/stack.md. Without a
-   * `smokeTest`, the first to try a version are a tenth of the clients.
+   * `smokeTest`, a tenth of the requests go to the new version untested.
    */
   rollOutInSteps(alarms: IAlarm[], smokeTest?: lambda.IFunction): void {
     // Do not take the ARN from the alias: the alias depends on this role, so the role must not refer to the alias.

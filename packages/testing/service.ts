@@ -20,7 +20,7 @@ export type Service = {
   toItem: (body: never) => Fields;
   /** Loads the entry `file`, such as create-order or outside-check. It reads the environment when it loads. */
   load: (file: string) => Promise<Entry>;
-  /** Returns the checks of the smoke test, by operation; the first adds an item. Only a service without one lacks it. */
+  /** Returns the checks of the smoke test, by operation; the first adds an item. Leave it out with the part. */
   newChecks?: () => Readonly<Record<string, Readonly<Record<string, Check>>>>;
   /** Loads the stack, and returns a function that adds it to an app, with the settings in the app's context. */
   stack: () => Promise<(app: App) => Stack>;
@@ -65,6 +65,8 @@ export const readService = async (file: string): Promise<Service> => {
   const ids = Object.keys(operations);
   if (!ids.includes(create))
     throw new Error(`${file} says that ${create} adds an item, but the contract has only ${ids.join(', ')}.`);
+  if (service.newChecks === undefined && !('smoke test' in leaveOut))
+    throw new Error(`${file} has no newChecks: export the smoke test's checks, or leave out the part 'smoke test'.`);
   const unknown = Object.keys(leaveOut).filter((name) => !(name in parts));
   if (unknown.length > 0)
     throw new Error(`${file} leaves out ${unknown.join(', ')}, but the parts are ${Object.keys(parts).join(', ')}.`);

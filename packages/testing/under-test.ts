@@ -16,7 +16,7 @@ export const {
   leaveOut: leftOut = {},
 } = service;
 
-/** What the stack has for production, unless the service leaves it out. */
+/** Whether the stack for production has these. */
 export const hasSmokeTest = leftOut['smoke test'] === undefined;
 export const hasOutsideCheck = leftOut['outside check'] === undefined;
 

@@ -13,7 +13,11 @@ const readManifest = (file: string): Manifest => JSON.parse(readFileSync(file, '
 const textOf = (manifest: object): string => `${JSON.stringify(manifest, null, 2)}\n`;
 
 const pick = (from: Record<string, string>, names: string[]): Record<string, string> =>
-  Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
+  Object.fromEntries(
+    Object.entries(from)
+      .filter(([name]) => names.includes(name))
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
 
 /** What a service uses itself, or what its scripts run. The packages ask for all else. */
 const tools = ['@biomejs/biome', '@types/aws-lambda', '@types/node', 'aws-cdk', 'esbuild', 'typescript', 'vitest'];
@@ -24,7 +28,7 @@ const copyTypes =
 /** npm links it by its name. */
 const bin = 'node node_modules/@lambda-service/tools/dist/bin.js';
 
-/** The commands of our scripts that make and check more than a service has. */
+/** Scripts for this repository only. */
 const unneeded = /^node template\//;
 
 /** Returns the manifests of a new service by their files: its own, and that of its client. */
@@ -55,13 +59,18 @@ export const manifestsFor = (root: string, packed: Packed[]): Record<string, str
       names.filter((name) => !isRunning(name)),
     ),
   };
-  const { version } = packed[0]?.manifest ?? {};
   const clientManifest = {
     ...client,
     version: firstVersion,
-    devDependencies: { '@lambda-service/client': version },
+    license: 'UNLICENSED',
+    // The service has the package. A version here would make npm ask the registry for it.
+    devDependencies: undefined,
     // Here, the compiler makes the types of both. In a service, those of the package are already made.
-    scripts: { prepack: client.scripts['prepack']?.replace(' && tsc ', ` && tsc && ${copyTypes} `) },
+    scripts: {
+      prepack: client.scripts['prepack']
+        ?.replace(' && tsc ', ` && tsc && ${copyTypes} `)
+        .replace(' && cp ../LICENSE dist', ''),
+    },
   };
   return { 'package.json': textOf(manifest), 'client/package.json': textOf(clientManifest) };
 };
@@ -69,8 +78,8 @@ export const manifestsFor = (root: string, packed: Packed[]): Record<string, str
 type Lock = { packages: Record<string, { link?: boolean }> };
 
 /**
- * Returns a lock file for a new service, with the versions that are tried here: npm then asks no registry for anything. It
- * has too many packages, which npm removes.
+ * Returns a lock file for a new service, with the versions that are tried here, so npm need not ask a registry. It still
+ * has packages that the service does not need; `npm install` removes them.
  * @param manifests those that `manifestsFor` returned
  * @param vendor the folder of the tarballs
  */

@@ -26,7 +26,7 @@ export const installed = (source: string): string =>
 
 /** Replaces links to files that are not among `files` by their texts. */
 export const withoutDeadLinks = (file: string, source: string, files: Set<string>): string =>
-  source.replaceAll(/!?\[((?:[^\]]|\]\()*?)\]\((?![a-z]+:)([^)\s#]+)[^)\s]*\)/g, (link, text, target) => {
+  source.replaceAll(/!?\[([^\][]*)\]\((?![a-z]+:)([^)\s#]+)[^)\s]*\)/g, (link, text, target) => {
     const to = path.join(path.dirname(file), target);
     const exists =
       to.startsWith('node_modules/') || [...files].some((each) => each === to || each.startsWith(`${to}/`));
@@ -35,7 +35,7 @@ export const withoutDeadLinks = (file: string, source: string, files: Set<string
 
 type Edit = [before: RegExp, after: string];
 
-/** What a service's file has otherwise than ours, besides names. */
+/** Changes to copied files, besides renaming. */
 const edits: Record<string, Edit[]> = {
   'schemas/openapi.yaml': [[/(?<=^ {2}version: ).*$/m, firstVersion]],
   'CHANGELOG.md': [[/(?<=^## Unreleased\n).*/ms, '']],
@@ -46,7 +46,11 @@ const edits: Record<string, Edit[]> = {
   ],
   'tsconfig.json': [[/"packages", /, '']],
   'client/tsconfig.json': [[/, "\.\.\/packages\/client\/\*\.ts"/, '']],
-  '.github/dependabot.yml': [[/"\/\.ci", "\/\*"/, '"/client"']],
+  '.github/dependabot.yml': [
+    [/"\/\.ci", "\/\*"/, '"/client"'],
+    [/, and the client is tested on 20, the oldest that it\n\s*# supports/, ''],
+  ],
+  'client/README.md': [[/^Tested on .*\n\n/m, '']],
   // The commit before a service's own commits had its packages, too.
   '.github/workflows/diff.yml': [
     [/ A base without github\.ts.*/, ''],
@@ -55,6 +59,10 @@ const edits: Record<string, Edit[]> = {
   ],
   // Only this repository has these programs.
   '.github/SECURITY.md': [[/`\.ci\/sbom\.ts`.*?looks\s+for secrets\. /s, '']],
+  'docs/decisions/functions.md': [
+    [/ \(\[method\]\([^)]*\)\)/, ''],
+    [/ \(\[figures\]\([^)]*\)\)/, ''],
+  ],
   'docs/README.md': [
     [/, \[get help\]\([^)]*\)/, ''],
     [/; \[what was proved where\]\([^)]*\)/, ''],

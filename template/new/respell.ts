@@ -7,7 +7,7 @@ export type Kind = 'code' | 'text';
 const found = /(?<!\bcheese )[pP]lant(?:s(?![a-z]))?|PLANT(?:S(?![A-Z]))?/g;
 /** Matches the article `a` right before the word plant. In a comment, the article may be on the line before. */
 const article = /\ba(?:[\s-]+|\s+(?:\*|\/\/)\s+)["'(`]?$/i;
-const fileName = /^(?:\.\w+)*\.(?:c?js|mjs|ts|json|ndjson|ya?ml|md)\b/;
+const fileName = /^(?:\.\w+)*\.(?:[cm]?[jt]s|json|ndjson|ya?ml|md)\b/;
 
 /** Whether a lower-case word is part of a path, a URL, a scope, or a pattern that matches one of these. */
 const isInPath = (before: string, after: string): boolean =>

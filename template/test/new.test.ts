@@ -119,6 +119,8 @@ test('a document of a new service links only to files that it has, and has no pi
   const kept = '[b](b.md#x), [c](../tests), [d](../packages/cdk/README.md), [e](https://e.example)';
   expect(there(kept)).toBe(kept.replace('packages/', 'node_modules/@lambda-service/'));
   expect(there('[what was proved](prove.md#here) ![a picture](images/a.png)')).toBe('what was proved a picture');
+  const external = '[e](https://e.example) at first.\n\n[f](https://f.example/a#b), see [here](#x)';
+  expect(there(external)).toBe(external);
 });
 
 test('a file of ours that a new service has otherwise must be as expected', () => {
@@ -130,7 +132,7 @@ test('the contract of a new service has the version before a first release', () 
 });
 
 const packed = [
-  { folder: 'cdk', tarball: 'cdk.tgz', manifest: { name: '@lambda-service/cdk', version: '1.0.0-1.h2', exports: '.' } },
+  { tarball: 'cdk.tgz', manifest: { name: '@lambda-service/cdk', version: '1.0.0-1.h2', exports: '.' } },
 ].map((each) => ({ ...each, manifest: { ...each.manifest, peerDependencies: { 'aws-cdk-lib': '^2.0.0' } } }));
 
 test('the manifest of a new service names each package in vendor/, pins what the packages ask for, and has none of our scripts', () => {
@@ -174,7 +176,8 @@ test.each<[what: string, args: string[], says: string]>([
   ['the name of a property', ['../x', 'item'], 'item for something else'],
   ['no noun', ['../x'], "missing required argument 'singular'"],
   ['a folder in this repository', ['orders', 'order'], 'is inside this repository'],
-  ['a folder with something in it', ['..', 'order'], 'exists, and is not empty'],
+  ['the path of a file', ['package.json', 'order'], 'exists, and is not an empty folder'],
+  ['a folder with something in it', ['..', 'order'], 'exists, and is not an empty folder'],
 ])('npm run new refuses %s', async (_, args, says) => {
   const before = git('.', 'status', '--porcelain');
   expect(await run(process.execPath, ['template/new.ts', ...args]).ended).toEqual({

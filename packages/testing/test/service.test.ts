@@ -22,6 +22,10 @@ test.each([
     `export const service = { operations: ${operations}, create: 'createOrders' };`,
     'says that createOrders adds an item, but the contract has only createOrder.',
   ],
+  [
+    `export const service = { operations: ${operations}, create: 'createOrder' };`,
+    "has no newChecks: export the smoke test's checks, or leave out the part 'smoke test'.",
+  ],
 ])('a file %s is refused with the reason', async (code, message) => {
   const file = await write(code);
   await expect(readService(file)).rejects.toThrow(`${file} ${message}`);

@@ -26,7 +26,7 @@ const settings = {
   LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'INFO', SystemLogLevel: 'INFO' },
 };
 
-/** The functions that try the others. */
+/** The functions that call others to check them. */
 const checking = [...(hasSmokeTest ? ['SmokeTest'] : []), ...(hasOutsideCheck ? ['OutsideCheck'] : [])];
 
 export const testFunctions = (): void => {
@@ -65,12 +65,12 @@ export const testFunctions = (): void => {
     expect(Properties).toMatchObject({ Name: 'live', FunctionName: ref(name) });
     const update = { DeploymentGroupName: ref(`${name}RollOut`) };
     expect(UpdatePolicy).toMatchObject({ CodeDeployLambdaAliasUpdate: update });
-    // First, the permissions for the roll-out must exist.
+    // The roll-out needs its permissions before it begins,
     expect(DependsOn).toContain(`${name}RollOutRoleDefaultPolicy`);
     if (!hasSmokeTest) return;
     const hook = { BeforeAllowTrafficHook: ref('SmokeTest') };
     expect(UpdatePolicy).toMatchObject({ CodeDeployLambdaAliasUpdate: hook });
-    // First, the smoke test must know the new versions.
+    // and the smoke test its own, and the new versions.
     expect(DependsOn).toContain('SmokeTest');
     expect(prod.Resources['SmokeTest']?.DependsOn).toContain('SmokeTestRoleDefaultPolicy');
   });
