@@ -662,7 +662,7 @@ const byFile: Record<string, Record<string, string>> = {
     'allErrors: [-true-]{+false+}': 'The response names only one of several invalid fields.',
   },
   'template/new.ts': {
-    '[-existsSync(folder) && readdirSync(folder).length > 0-]{+false+}': 'A new service overwrites files of the user.',
+    '[-readdirSync(folder).some(-]{+[].some(+}': 'A new service overwrites files of the user.',
   },
   'template/new/platform.ts': {
     'return [-exists ? link :-] text': 'The documents of a new service lose all their links.',
