@@ -36,6 +36,8 @@ const sources = [
   'packages/cdk/sdk-stubs',
   'packages/cdk/bundling.ts',
   'schemas/openapi.yaml',
+  // A service gets the next version of the packages by a change of this file.
+  'package.json',
 ];
 
 /**

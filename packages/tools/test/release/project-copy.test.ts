@@ -63,6 +63,21 @@ describe('the packages of the project itself', () => {
     expect(print(await checkedOut('HEAD'))).toBe('old spadeold bean\n');
   });
 
+  test('are those of the commit in a checkout, also if they are tarballs of which the project has newer ones today', async () => {
+    for (const version of ['old', 'new']) {
+      await mkdir(path.join(folder, 'package'), { recursive: true });
+      await writeFile(path.join(folder, 'package/index.js'), `export const tool = '${version} hoe';`);
+      await writeFile(path.join(folder, 'package/package.json'), '{ "type": "module", "exports": "./index.js" }');
+      await mkdir(path.join(project, 'vendor'), { recursive: true });
+      execFileSync('tar', ['-czf', `vendor/${version}.tgz`, '-C', folder, 'package'], { cwd: project });
+      const manifest = { ...JSON.parse(service['package.json'] ?? ''), workspaces: ['rooms/seeds'] };
+      const dependencies = { '@garden/tools': `file:vendor/${version}.tgz` };
+      await writeFile(path.join(project, 'package.json'), JSON.stringify({ ...manifest, dependencies }));
+      commitAll(project);
+    }
+    expect(print(await checkedOut('HEAD^'))).toBe('old hoeold bean\n');
+  });
+
   test('are those of the copy in a copy, and in a copy of that', async () => {
     const copies = ['first', 'second'].map((name) => path.join(folder, name));
     for (const [index, copy] of copies.entries()) {
