@@ -3,70 +3,21 @@
  * and no others. The platform's packages lie in its vendor/ until they are published. It copies the service in this
  * project, and changes the words plant and plants, alone or in names, and the article before them.
  */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { messageOf } from '@lambda-service/tools/terminal';
 import { Command } from 'commander';
 import { refuseCollisions } from './new/collisions.ts';
-import { type ProjectFile, renamedPath, renamedSource } from './new/files.ts';
+import { renamedPath, renamedSource } from './new/files.ts';
 import { lockFor, manifestsFor } from './new/manifest.ts';
 import { type Noun, readNoun } from './new/noun.ts';
 import { forService } from './new/platform.ts';
-import { listFiles, packPackages, run, write } from './pack.ts';
-
-const root = path.resolve(import.meta.dirname, '..');
-
-/** What a team owns, as patterns for git. */
-const owned = [
-  'functions',
-  'infra',
-  'schemas/openapi.yaml',
-  'test',
-  'client',
-  'docs',
-  '.devcontainer',
-  '.github',
-  '.vscode',
-  '.gitignore',
-  '.node-version',
-  '.npmrc',
-  'CHANGELOG.md',
-  'biome.json',
-  'cdk.json',
-  'tsconfig.json',
-];
-
-/** Not copied, because they are about this repository, its figures, or the packages. */
-const ours = [
-  'docs/images',
-  'docs/benchmarks.md',
-  'docs/prove.md',
-  'test/docs.test.ts',
-  'test/pasted-commands.e2e.ts',
-  'test/plants/new-fields.e2e.ts',
-  'client/test/package.e2e.ts',
-  'client/test/plant-store-client.runtimes.ts',
-  'client/test/kit/installed-client.ts',
-  '.github/workflows/commits.yml',
-  '.github/ISSUE_TEMPLATE',
-  '.github/CODE_OF_CONDUCT.md',
-  '.github/CODEOWNERS',
-  '.github/CONTRIBUTING.md',
-  '.github/SUPPORT.md',
-];
+import { readFiles } from './new/sources.ts';
+import { packPackages } from './pack.ts';
+import { root, run, write } from './project.ts';
 
 /** The words of the examples. */
 const oldWords = 'plant|swiss cheese|climber|moss';
-
-/** Files that a service has instead of ours, or that only a service needs. */
-const replaced = 'template/service';
-
-const readFiles = (): ProjectFile[] => {
-  const copied = listFiles(...owned, ...ours.map((file) => `:(exclude)${file}`));
-  const sources = new Map(copied.map((file) => [file, file]));
-  for (const from of listFiles(replaced)) sources.set(path.relative(replaced, from), from);
-  return Array.from(sources, ([file, from]) => ({ file, source: readFileSync(path.join(root, from), 'utf8') }));
-};
 
 /** @throws Error with a sentence for the user if the folder may hold something of theirs */
 const refuseFolder = (folder: string): void => {

@@ -1,14 +1,11 @@
-/**
- * `node template/pack.ts <folder>` packs the platform's packages: JavaScript, types, source maps and sources. All get one
- * version, made of the commit's time (UTC) and a hash of the packed files, so no two builds that differ share a version.
- */
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { linkPackages } from '@lambda-service/tools/link-packages';
 import { installed, withoutDeadLinks } from './new/platform.ts';
+import { starterFor } from './new/sources.ts';
+import { listFiles, root, run, write } from './project.ts';
 
 type Dependencies = Record<string, string>;
 
@@ -28,31 +25,6 @@ export type Manifest = {
 
 /** A packed package: its manifest, and the name of its tarball. */
 export type Packed = { manifest: Manifest; tarball: string };
-
-const root = path.resolve(import.meta.dirname, '..');
-
-/** Runs a command to its end, and shows its errors. @returns what it prints @throws Error with that if it fails */
-export const run = (cwd: string, command: string, ...args: string[]): string => {
-  const { status, stdout, error } = spawnSync(command, args, {
-    cwd,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  if (status !== 0) throw new Error(`${[command, ...args].join(' ')} failed:\n${error?.message ?? stdout}`);
-  return stdout;
-};
-
-/** Writes a file, and the folder that it is in. */
-export const write = (file: string, text: string, mode?: number): void => {
-  mkdirSync(path.dirname(file), { recursive: true });
-  writeFileSync(file, text, { mode });
-};
-
-/** Lists the files of this project, tracked or new, that match patterns of git. */
-export const listFiles = (...patterns: string[]): string[] =>
-  run(root, 'git', 'ls-files', '-coz', '--exclude-standard', '--', ...patterns)
-    .split('\0')
-    .filter((file) => file !== '' && existsSync(path.join(root, file)));
 
 /** Copies the packages, and what the compiler needs, into `stage`. */
 const copySources = (stage: string): string[] => {
@@ -100,6 +72,8 @@ const assemble = (stage: string, folder: string, files: string[], target: string
     else if (!/(?:package|tsconfig)\.json$/.test(file)) cpSync(from, path.join(target, 'dist', file));
   }
   cpSync(path.join(root, 'LICENSE'), path.join(target, 'LICENSE'));
+  // The command `upgrade` compares those of two versions.
+  if (folder === 'tools') write(path.join(target, 'dist/starter.json'), JSON.stringify(starterFor()));
 };
 
 const built = (file: string): string => file.replace(/^(?:\.\/)?(.*)\.[jt]s$/, './dist/$1.js');

@@ -23,6 +23,7 @@ const groups: Record<string, Record<string, [about: string, load: Load]>> = {
   'Before a release:': {
     journey: ['tests the service over HTTP, here or deployed', () => import('./release/journey.ts')],
     diff: ['prints what a deployment would change', () => import('./release/diff.ts')],
+    upgrade: ['takes the next version of the packages', () => import('./release/upgrade.ts')],
   },
 };
 

@@ -10,7 +10,7 @@ import { renamedPath, renamedSource } from '../new/files.ts';
 import { lockFor, manifestsFor } from '../new/manifest.ts';
 import { readNoun } from '../new/noun.ts';
 import { forService } from '../new/platform.ts';
-import { listFiles } from '../pack.ts';
+import { listFiles } from '../project.ts';
 
 const customerOrder = readNoun('customer-order');
 const inCode = (source: string) => renamedSource({ file: 'x.ts', source }, customerOrder);
