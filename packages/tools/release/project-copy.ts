@@ -15,7 +15,7 @@ const root = path.resolve();
  */
 export type ProjectCopy = { folder: string; temporary: string };
 
-/** The project at a commit. `hasSamePackages` is true if its package-lock.json is that of the working tree. */
+/** The project at a commit. `hasSamePackages` is true if npm would install for it what is installed in the working tree. */
 export type Checkout = ProjectCopy & { commit: string; hasSamePackages: boolean };
 
 /** Makes the folders of a copy in `parent`. */
@@ -42,7 +42,8 @@ export const checkOut = async (
   const extract = ['sh', '-c', 'git archive "$0" | tar -x -C "$1"', commit, copy.folder] as const;
   await runIn({ ...copy, folder: project }, extract, `${ref} cannot be checked out`, signal);
   const then = await readOld(copy.folder, ref, 'package-lock.json');
-  const hasSamePackages = then === (await readFile(path.join(project, 'package-lock.json'), 'utf8'));
+  const hasSamePackages =
+    downloads(then) === downloads(await readFile(path.join(project, 'package-lock.json'), 'utf8'));
   const compile = [process.execPath, ...(await readCompiler(copy.folder, ref))] as const;
   const install = ['npm', 'ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'] as const;
   if (ownPackages && !hasSamePackages) await runIn(copy, install, `npm ci failed at ${ref}`, signal);
@@ -60,6 +61,13 @@ const readCompiler = async (folder: string, ref: string): Promise<string[]> => {
   const [, compiler] = /\bnode (\S+\.[jt]s\b[^&]*)$/.exec(scripts?.prepare ?? '') ?? [];
   if (compiler === undefined) throw new Error(`${ref} is too old: its script prepare compiles no contract.`);
   return compiler.split(' ');
+};
+
+/** Returns the part of a lock file that says what npm downloads. `linkPackages` needs no npm for tarballs in the project. */
+const downloads = (lock: string): string => {
+  const { packages = {} }: { packages?: Record<string, { resolved?: string }> } = JSON.parse(lock);
+  const others = Object.entries(packages).filter(([at, { resolved }]) => at !== '' && !resolved?.startsWith('file:'));
+  return JSON.stringify(others);
 };
 
 const readOld = (folder: string, ref: string, file: string): Promise<string> =>
