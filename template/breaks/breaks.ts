@@ -596,9 +596,11 @@ const byFile: Record<string, Record<string, string>> = {
   'packages/tools/release/link-packages.ts': {
     'link(name, path.join([-copy-]{+project+}, folder))':
       "A diff from an earlier commit runs today's packages: it compares today with itself.",
+    'filter(([name, tarball]) => [-today[name] !== tarball-]{+false+})':
+      'An older commit of a service runs the packages of today.',
   },
   'packages/tools/release/project-copy.ts': {
-    "then [-=== (await readFile(path.join(project, 'package-lock.json'), 'utf8'))-]{+!== ''+}":
+    "downloads(then) [-=== downloads(await readFile(path.join(project, 'package-lock.json'), 'utf8'))-]{+!== ''+}":
       'A diff synthesizes both commits with the new CDK, so it does not show what the new CDK changes.',
   },
   'packages/contract/document.ts': {
@@ -660,6 +662,19 @@ const byFile: Record<string, Record<string, string>> = {
     '[-ajv.addFormat(name, format)-];': 'A field of the format date-time adds 8 KB to the bundle.',
     '[-    preserveSymlinks: true,\n-]': 'The command diff reports new code although nothing has changed.',
     'allErrors: [-true-]{+false+}': 'The response names only one of several invalid fields.',
+  },
+  'packages/tools/release/upgrade.ts': {
+    "if ([-status !== ''-]{+false+}) throw": 'An upgrade loses changes that nobody has committed.',
+    'if ([-isGreen || keep-]{+true+}) {': 'A service gets packages with which its tests fail.',
+  },
+  'packages/tools/release/upgrade/changelog.ts': {
+    'filter(([, entry]) => [-!known.has(entry)-]{+true+})': 'An upgrade lists what the service has had for long.',
+  },
+  'packages/tools/release/upgrade/starter.ts': {
+    'pin === [-before-]{+after+}.pins[name]': 'An upgrade leaves dependencies as old as they are.',
+  },
+  'template/interface.ts': {
+    'return [-!names.has(name)-]{+false+};': 'A release breaks services without a word.',
   },
   'template/new.ts': {
     '[-readdirSync(folder).some(-]{+[].some(+}': 'A new service overwrites files of the user.',
