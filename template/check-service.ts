@@ -9,8 +9,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { runApp } from '@lambda-service/tools/app';
+import { withNames } from '@lambda-service/tools/starter';
 import { messageOf } from '@lambda-service/tools/terminal';
 import { type Noun, readNoun } from './new/noun.ts';
+import { starterFor } from './new/sources.ts';
 
 const [, , folder = '', ...words] = process.argv;
 
@@ -36,6 +38,9 @@ const checkFiles = (): void => {
       .map(([name]) => `${file} names ${name}.`),
   );
   assert.deepEqual(named, [], 'The packages lack these files');
+  const { name } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
+  for (const [file, text] of Object.entries(starterFor().files))
+    assert.equal(withNames(text, name), readFileSync(path.join(folder, file), 'utf8'), `upgrade compares ${file}`);
 };
 
 /** Synthesizes the stack of a project. @returns its template as JSON */

@@ -665,7 +665,7 @@ const byFile: Record<string, Record<string, string>> = {
   },
   'packages/tools/release/upgrade.ts': {
     "if ([-status !== ''-]{+false+}) throw": 'An upgrade loses changes that nobody has committed.',
-    'if ([-isGreen || keep-]{+true+}) {': 'A service gets packages with which its tests fail.',
+    'if ([-!isGreen && !keep-]{+false+})': 'A service gets packages with which its tests fail.',
   },
   'packages/tools/release/upgrade/changelog.ts': {
     'filter(([, entry]) => [-!known.has(entry)-]{+true+})': 'An upgrade lists what the service has had for long.',

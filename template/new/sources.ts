@@ -57,19 +57,22 @@ export const readFiles = (): ProjectFile[] => {
 
 /** Files of a new service that have nothing to do with its data. */
 const common =
-  /^(?:\.ci\/run|\.devcontainer\/.*|\.github\/(?:workflows\/.*|dependabot\.yml)|\.vscode\/.*|\.gitignore|\.node-version|\.npmrc|biome\.json|tsconfig\.json|vitest\.config\.ts)$/;
+  /^(?:\.ci\/run|\.devcontainer\/.*|\.github\/(?:workflows\/.*|dependabot\.yml)|\.vscode\/.*|\.gitignore|\.npmrc|biome\.json|tsconfig\.json|vitest\.config\.ts)$/;
 
-/** What a service that is made now gets. @throws Error if a file is about plants, in other words than names */
+/** What a service that is made now gets. @throws Error if a file names plants otherwise than in these two names */
 export const starterFor = (): Starter => {
   const files = readFiles().filter(({ file }) => common.test(file));
   const texts = files.map(({ file, source }) => {
     const text = forService(file, source, new Set())
       .replaceAll('PlantStore', '{{StackName}}')
-      .replaceAll('"Plant Store"', '"{{package-name}}"');
+      .replaceAll('Plant Store', '{{Title}}');
     if (/plant/i.test(text))
       throw new Error(`${file} is about plants, so its changes cannot be shown to other services.`);
     return [file, text];
   });
-  const { dependencies, devDependencies } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
-  return { files: Object.fromEntries(texts), pins: { ...dependencies, ...devDependencies } };
+  const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+  const node = readFileSync(path.join(root, '.node-version'), 'utf8');
+  const { dependencies, devDependencies, optionalDependencies } = manifest;
+  const pins = { ...dependencies, ...devDependencies, ...optionalDependencies, '.node-version': node };
+  return { files: Object.fromEntries(texts), pins };
 };

@@ -6,12 +6,15 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { runToEnd } from '../app.ts';
-import { type Define, ourCommand, type Terminal } from '../terminal.ts';
+import type { Command } from '../process-group.ts';
+import { type Define, messageOf, ourCommand, type Terminal } from '../terminal.ts';
 import { newEntries } from './upgrade/changelog.ts';
 import { type Starter, starterPatch, withNewPins } from './upgrade/starter.ts';
 
 type Pins = Record<string, string>;
-type Manifest = { name: string; version: string } & { [field in 'dependencies' | 'devDependencies']?: Pins };
+type Manifest = { name: string; version: string } & {
+  [field in 'dependencies' | 'devDependencies' | 'optionalDependencies']?: Pins;
+};
 
 /** A package of the next version. */
 type Package = { tarball: string; name: string; version: string };
@@ -20,8 +23,8 @@ type Package = { tarball: string; name: string; version: string };
 const carrier = '@lambda-service/tools';
 const changelogFile = 'CHANGELOG.md';
 const starterFile = 'dist/starter.json';
-
-const patchFile = '.local-service/upgrade.patch';
+const nodeFile = '.node-version';
+const ownFolder = '.local-service';
 
 const execute = async (folder: string, command: string, ...args: string[]): Promise<string> =>
   (await promisify(execFile)(command, args, { cwd: folder, maxBuffer: 1e8 })).stdout;
@@ -29,12 +32,10 @@ const execute = async (folder: string, command: string, ...args: string[]): Prom
 const readTarball = (tarball: string, file: string): Promise<string> =>
   execute('.', 'tar', '-xOzf', tarball, `package/${file}`);
 
-const isVendored = (pin: string): boolean => pin.startsWith('file:vendor/');
-
 const readManifest = (folder: string): Manifest => JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
 
-/** @throws Error if the folder does not have exactly one version of each package that the service has */
-const readPackages = async (folder: string, { dependencies, devDependencies }: Manifest): Promise<Package[]> => {
+/** Reads the tarballs in a folder. @throws Error if they are not all of one version */
+const readPackages = async (folder: string): Promise<Package[]> => {
   const tarballs = globSync('*.tgz', { cwd: folder }).map((file) => path.resolve(folder, file));
   const packages = await Promise.all(
     tarballs.map(async (tarball): Promise<Package> => {
@@ -42,14 +43,18 @@ const readPackages = async (folder: string, { dependencies, devDependencies }: M
       return { tarball, name, version };
     }),
   );
-  const own = Object.entries({ ...dependencies, ...devDependencies }).filter(([, pin]) => isVendored(pin));
-  if (own.length === 0) throw new Error('package.json names no package in vendor/, so there is nothing to upgrade.');
-  const missing = own.filter(([name]) => !packages.some((each) => each.name === name)).map(([name]) => name);
-  if (missing.length > 0) throw new Error(`${folder} has no tarball of ${missing.join(', ')}.`);
   if (new Set(packages.map(({ version }) => version)).size > 1)
     throw new Error(`${folder} has tarballs of several versions: leave those of one.`);
   return packages;
 };
+
+/** Returns the platform's packages in vendor/, by their names: a team may have packages of its own there. */
+const vendored = (manifest: Manifest, version: string): Pins =>
+  Object.fromEntries(
+    Object.entries({ ...manifest.dependencies, ...manifest.devDependencies }).filter(
+      ([, pin]) => pin.startsWith('file:vendor/') && pin.endsWith(`-${version}.tgz`),
+    ),
+  );
 
 /** Returns the manifest with the next version. Every tarball is named, or npm would ask the registry for the package. */
 const nextManifest = (manifest: Manifest, packages: Package[], before: Starter, after: Starter): Manifest => {
@@ -58,10 +63,7 @@ const nextManifest = (manifest: Manifest, packages: Package[], before: Starter, 
   );
   const moved = (pins: Pins = {}): Pins =>
     Object.fromEntries(
-      Object.entries(withNewPins(pins, before, after)).map(([name, pin]) => [
-        name,
-        isVendored(pin) ? (next[name] ?? pin) : pin,
-      ]),
+      Object.entries(withNewPins(pins, before, after)).map(([name, pin]) => [name, next[name] ?? pin]),
     );
   const dependencies = moved(manifest.dependencies);
   const more = Object.entries(next).filter(([name]) => !(name in dependencies));
@@ -69,98 +71,151 @@ const nextManifest = (manifest: Manifest, packages: Package[], before: Starter, 
     ...manifest,
     dependencies,
     devDependencies: { ...moved(manifest.devDependencies), ...Object.fromEntries(more) },
+    ...(manifest.optionalDependencies && { optionalDependencies: moved(manifest.optionalDependencies) }),
   };
 };
 
-const changed = ['package.json', 'package-lock.json', 'vendor', 'node_modules'];
+const refuseChanges = async (root: string): Promise<void> => {
+  const status = await execute(root, 'git', 'status', '--porcelain');
+  if (status !== '') throw new Error(`Commit or stash your changes first:\n${status.trimEnd()}`);
+};
 
-/** Replaces what an upgrade changes by what the copy has: copies all first, so that only renames can be interrupted. */
-const adopt = async (root: string, copy: string, stop: AbortSignal): Promise<void> => {
-  const parent = await mkdtemp(path.join(root, '.upgrade-'));
+type Run = { root: string; parent: string; folder: string; keep: boolean; console: Console; stop: AbortSignal };
+
+/** The service, and what it gets. */
+type Upgrade = { manifest: Manifest; packages: Package[]; from: string; to: string; before: Starter; after: Starter };
+
+/** @throws Error that says why the service cannot be upgraded, or from this folder */
+const readUpgrade = async ({ root, folder }: Run): Promise<Upgrade> => {
+  await refuseChanges(root);
+  if ((await execute(root, 'git', 'rev-parse', '--show-prefix')).trim() !== '')
+    throw new Error('The service is a folder of a larger repository: change its package.json and vendor/ by hand.');
+  const packages = await readPackages(folder);
+  const manifest = readManifest(root);
+  const installed = path.join(root, 'node_modules', carrier);
+  const { version: from } = readManifest(installed);
+  const own = vendored(manifest, from);
+  if (own[carrier] === undefined)
+    throw new Error(
+      `package.json does not name a tarball of ${carrier} ${from}, which is installed: run npm ci first.`,
+    );
+  const missing = Object.keys(own).filter((name) => !packages.some((each) => each.name === name));
+  if (missing.length > 0) throw new Error(`${folder} has no tarball of ${missing.join(', ')}.`);
+  const [{ tarball = '', version: to = '' } = {}] = packages.filter(({ name }) => name === carrier);
+  const before: Starter = JSON.parse(readFileSync(path.join(installed, starterFile), 'utf8'));
+  const after: Starter = JSON.parse(await readTarball(tarball, starterFile));
+  return { manifest, packages, from, to, before, after };
+};
+
+const printNews = async ({ root, console }: Run, packages: Package[]): Promise<string[]> => {
+  const { tarball = '' } = packages.find(({ name }) => name === carrier) ?? {};
+  const old = readFileSync(path.join(root, 'node_modules', carrier, changelogFile), 'utf8');
+  const news = newEntries(old, await readTarball(tarball, changelogFile));
+  for (const [kind, entries] of news) console.log(`\n${kind}:\n${entries.join('\n')}\n`);
+  return (news.get('Breaking') ?? []).map((entry) => entry.slice(2).replaceAll(/\s+/g, ' '));
+};
+
+/** Makes a copy of the service with the next version, without anything installed. @returns its folder */
+const copyService = async ({ root, parent }: Run, upgrade: Upgrade): Promise<string> => {
+  const { manifest, packages, from, before, after } = upgrade;
+  const copy = path.join(parent, 'service');
+  await execute(root, 'git', 'clone', '--quiet', root, copy);
+  for (const pin of Object.values(vendored(manifest, from))) await rm(path.join(copy, pin.slice('file:'.length)));
+  for (const { tarball } of packages) await cp(tarball, path.join(copy, 'vendor', path.basename(tarball)));
+  const next = nextManifest(manifest, packages, before, after);
+  await writeFile(path.join(copy, 'package.json'), `${JSON.stringify(next, null, 2)}\n`);
+  // The pinned Node.js moves with its package, or the commands would refuse it.
+  const node = readFileSync(path.join(root, nodeFile), 'utf8');
+  await writeFile(path.join(copy, nodeFile), withNewPins({ [nodeFile]: node }, before, after)[nodeFile] ?? node);
+  return copy;
+};
+
+/** Runs a step in the copy. @returns whether it succeeded */
+const step = async ({ console, stop }: Run, copy: string, command: Command): Promise<boolean> => {
   try {
-    const [next, old] = [path.join(parent, 'next'), path.join(parent, 'old')];
-    for (const name of changed)
-      await cp(path.join(copy, name), path.join(next, name), { recursive: true, verbatimSymlinks: true });
-    await mkdir(old);
+    // npx sets this variable, and npm would then work in the service instead of the copy.
+    await runToEnd(copy, command, stop, { npm_config_local_prefix: undefined });
+    console.log(`ok ${command.join(' ')}`);
+    return true;
+  } catch (error) {
     stop.throwIfAborted();
-    for (const name of changed) {
+    console.log(`FAILED ${command.join(' ')}\n${messageOf(error)}`);
+    return false;
+  }
+};
+
+const install: Command = ['npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund'];
+const checks: Command[] = [
+  ['npm', 'run', 'prepare'],
+  ['npm', 'run', 'typecheck'],
+  ['npm', 'test'],
+];
+
+/**
+ * Replaces what an upgrade changes by what the copy has. Copies all first, so that only renames can fail or be
+ * interrupted, and undoes these if one fails.
+ */
+const adopt = async ({ root, stop }: Run, copy: string, { manifest, packages, from }: Upgrade): Promise<void> => {
+  await mkdir(path.join(root, ownFolder), { recursive: true });
+  const parent = await mkdtemp(path.join(root, ownFolder, 'upgrade-'));
+  const [next, old] = [path.join(parent, 'next'), path.join(parent, 'old')];
+  const names = ['package.json', 'package-lock.json', nodeFile, 'node_modules'];
+  for (const name of names)
+    await cp(path.join(copy, name), path.join(next, name), { recursive: true, verbatimSymlinks: true });
+  await mkdir(old);
+  // Somebody may have changed a file meanwhile.
+  await refuseChanges(root);
+  stop.throwIfAborted();
+  const renamed: string[] = [];
+  try {
+    for (const name of names) {
       await rename(path.join(root, name), path.join(old, name));
+      renamed.push(name);
       await rename(path.join(next, name), path.join(root, name));
     }
+    for (const { tarball } of packages) await cp(tarball, path.join(root, 'vendor', path.basename(tarball)));
+    for (const pin of Object.values(vendored(manifest, from))) await rm(path.join(root, pin.slice('file:'.length)));
+  } catch (error) {
+    for (const name of renamed) {
+      await rm(path.join(root, name), { recursive: true, force: true });
+      await rename(path.join(old, name), path.join(root, name));
+    }
+    throw error;
   } finally {
     await rm(parent, { recursive: true, force: true, maxRetries: 5 });
   }
 };
 
-type Run = { root: string; parent: string; folder: string; keep: boolean; console: Console; stop: AbortSignal };
-
-/** Prints what the new version brings. @returns what is left to do by hand */
-const describe = async ({ root, console }: Run, news: Map<string, string[]>, patch: string): Promise<string[]> => {
-  for (const [kind, entries] of news) console.log(`\n${kind}:\n${entries.join('\n')}`);
-  if (patch !== '') {
-    await mkdir(path.join(root, path.dirname(patchFile)), { recursive: true });
-    await writeFile(path.join(root, patchFile), patch);
-  }
-  return [
-    ...(news.get('Breaking') ?? []).map((entry) => entry.slice(2).replaceAll(/\s+/g, ' ')),
-    ...(patch === ''
-      ? []
-      : [`${patchFile} has what is new in files that are yours: read it, then git apply -3 ${patchFile}`]),
-  ];
-};
-
-/** Runs a step in the copy. @returns whether it succeeded */
-const step = async ({ console, stop }: Run, copy: string, ...command: [string, ...string[]]): Promise<boolean> => {
-  const name = command.join(' ');
-  try {
-    // npx sets this variable, and npm would then work in the service instead of the copy.
-    await runToEnd(copy, command, stop, { npm_config_local_prefix: undefined });
-    console.log(`ok ${name}`);
-    return true;
-  } catch (error) {
-    stop.throwIfAborted();
-    console.log(`FAILED ${name}\n${(error as Error).message}`);
-    return false;
-  }
-};
-
+/** @returns whether the service has the next version, and all checks are green */
 const upgrade = async (run: Run): Promise<boolean> => {
-  const { root, parent, folder, keep, console, stop } = run;
-  const status = await execute(root, 'git', 'status', '--porcelain');
-  if (status !== '') throw new Error(`Commit or stash your changes first:\n${status.trimEnd()}`);
-  const manifest = readManifest(root);
-  const packages = await readPackages(folder, manifest);
-  const installed = path.join(root, 'node_modules', carrier);
-  const { version: from } = readManifest(installed);
-  const [{ tarball = '', version: to = '' } = {}] = packages.filter(({ name }) => name === carrier);
+  const { root, keep, console, stop } = run;
+  const found = await readUpgrade(run);
+  const { manifest, packages, from, to, before, after } = found;
   if (from === to) {
     console.log(`The service has ${to} already.`);
     return true;
   }
   console.log(`From ${from} to ${to}`);
-  const before: Starter = JSON.parse(readFileSync(path.join(installed, starterFile), 'utf8'));
-  const after: Starter = JSON.parse(await readTarball(tarball, starterFile));
-  const news = newEntries(
-    readFileSync(path.join(installed, changelogFile), 'utf8'),
-    await readTarball(tarball, changelogFile),
-  );
+  const left = await printNews(run, packages);
+  const copy = await copyService(run, found);
+  if (!(await step(run, copy, install))) throw new Error('The service is as it was.');
+  let isGreen = true;
+  for (const check of checks) isGreen &&= await step(run, copy, check);
+  if (!isGreen && !keep)
+    throw new Error('The service is as it was. With --keep, it gets the new version even if a check fails.');
 
-  const copy = path.join(parent, 'service');
-  await execute(root, 'git', 'clone', '--quiet', root, copy);
-  await rm(path.join(copy, 'vendor'), { recursive: true });
-  for (const each of packages) await cp(each.tarball, path.join(copy, 'vendor', path.basename(each.tarball)));
-  const next = nextManifest(manifest, packages, before, after);
-  await writeFile(path.join(copy, 'package.json'), `${JSON.stringify(next, null, 2)}\n`);
-  // It also generates code.
-  if (!(await step(run, copy, 'npm', 'install', '--no-audit', '--no-fund'))) return false;
-  const isGreen = (await step(run, copy, 'npm', 'run', 'typecheck')) && (await step(run, copy, 'npm', 'test'));
-  const left = await describe(run, news, await starterPatch(before, after, manifest.name));
-  if (isGreen || keep) {
-    await adopt(root, copy, stop);
-    if (!(await step(run, root, 'npm', 'run', 'prepare'))) return false;
+  const patch = await starterPatch(before, after, manifest.name);
+  const patchFile = path.join(ownFolder, `upgrade-${to}.patch`);
+  await adopt(run, copy, found);
+  if (patch !== '') {
+    await writeFile(path.join(root, patchFile), patch);
+    left.push(`${patchFile} has what is new in files that are yours: read it, then git apply -3 ${patchFile}`);
   }
   console.log(`\nLeft to do:${left.length === 0 ? ' nothing.' : `\n${left.map((each) => `- ${each}`).join('\n')}`}`);
-  console.log(`Then ${ourCommand} diff HEAD -c stage=prod says what deploying this would change.`);
+  console.log(`${ourCommand} diff HEAD -c stage=prod -c alarmEmail=none says what deploying this would change.`);
+  // The copy has made this already. So the service has it, too, whoever stops the command now.
+  if (isGreen) await runToEnd(root, ['npm', 'run', 'prepare'], new AbortController().signal);
+  stop.throwIfAborted();
   return isGreen;
 };
 
@@ -175,9 +230,8 @@ const start = async (folder: string, { keep = false }: { keep?: boolean }, termi
       throw stop.aborted ? stop.reason : error;
     })
     .finally(() => rm(parent, { recursive: true, force: true, maxRetries: 5 }));
-  if (isGood) return;
-  if (!keep) console.error('The service is as it was. With --keep, it gets the new version even if a check fails.');
-  process.exitCode = 1;
+  // Not process.exit(1), which could cut off what a pipe has not taken yet.
+  if (!isGood) process.exitCode = 1;
 };
 
 export const define: Define = (command, terminal) =>

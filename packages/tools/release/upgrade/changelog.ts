@@ -5,8 +5,8 @@ const kinds = ['Security', 'Breaking', 'Changed', 'Fixed', 'Added', 'Removed'];
 const entriesIn = (changelog: string): [kind: string, entry: string][] =>
   changelog.split(/^### /m).flatMap((section): [string, string][] => {
     const [kind = ''] = section.split('\n');
-    const entries = section.split(/^## /m)[0]?.match(/^- .*(?:\n {2}.*)*/gm) ?? [];
-    return entries.map((entry) => [kind, entry]);
+    const entries = section.split(/^## /m)[0]?.match(/^- .*(?:\n(?: {2}.*)?)*/gm) ?? [];
+    return entries.map((entry) => [kind, entry.trimEnd()]);
   });
 
 /** Returns the entries that only the newer changelog has, by kind. So it works for versions that nobody has released. */

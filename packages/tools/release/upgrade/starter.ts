@@ -6,8 +6,8 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * `files` are the files that have nothing to do with its data, with `{{package-name}}` and `{{StackName}}` in the place of
- * its names. `pins` are the versions that the packages are tested with.
+ * `files` are those that have nothing to do with its data, with `{{StackName}}` and `{{Title}}` for its names. `pins` are
+ * the versions that the packages are tested with; the one of Node.js has the name `.node-version`.
  */
 export type Starter = { files: Record<string, string>; pins: Record<string, string> };
 
@@ -17,8 +17,11 @@ export const withNewPins = (pins: Record<string, string>, before: Starter, after
     Object.entries(pins).map(([name, pin]) => [name, pin === before.pins[name] ? (after.pins[name] ?? pin) : pin]),
   );
 
-const stackNameOf = (packageName: string): string =>
-  packageName.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
+/** Puts the names of a service into a file, made of the name of its npm package, such as order-store. */
+export const withNames = (text: string, packageName: string): string => {
+  const words = packageName.split('-').map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return text.replaceAll('{{StackName}}', words.join('')).replaceAll('{{Title}}', words.join(' '));
+};
 
 /** Returns the differences between two versions of the files as a patch, empty if there are none. */
 export const starterPatch = async (before: Starter, after: Starter, packageName: string): Promise<string> => {
@@ -27,17 +30,19 @@ export const starterPatch = async (before: Starter, after: Starter, packageName:
     for (const [side, { files }] of Object.entries({ a: before, b: after })) {
       await mkdir(path.join(parent, side));
       for (const [file, text] of Object.entries(files)) {
-        const own = text
-          .replaceAll('{{package-name}}', packageName)
-          .replaceAll('{{StackName}}', stackNameOf(packageName));
+        const own = withNames(text, packageName);
         await mkdir(path.dirname(path.join(parent, side, file)), { recursive: true });
         await writeFile(path.join(parent, side, file), own, { mode: text.startsWith('#!') ? 0o755 : 0o644 });
       }
     }
     // It exits with 1 if there are differences.
-    const diff = promisify(execFile)('git', ['diff', '--no-index', '--no-prefix', '--no-color', 'a', 'b'], {
-      cwd: parent,
-    });
+    const diff = promisify(execFile)(
+      'git',
+      ['diff', '--no-ext-diff', '--full-index', '--no-index', '--no-prefix', '--no-color', 'a', 'b'],
+      {
+        cwd: parent,
+      },
+    );
     return await diff.then(
       ({ stdout }) => stdout,
       (error: { code: number; stdout: string }) => {

@@ -1,6 +1,6 @@
 /** Tests the command `upgrade` in a small service with one package. template/run upgrades a whole service. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, globSync, readdirSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { git } from '@lambda-service/testing/programs';
@@ -12,8 +12,8 @@ import { startProject } from './kit/small-project.ts';
 const carrier = '@lambda-service/tools';
 const changelog = '# Changes\n\n## Unreleased\n\n### Added\n\n- An old thing.\n';
 const starter = {
-  files: { '.ci/run': '#!/bin/sh\nnpm test\n', 'x.yml': '{{StackName}} {{package-name}}\n' },
-  pins: { left: '1.0.0' },
+  files: { '.ci/run': '#!/bin/sh\nnpm test\n', 'x.yml': '{{StackName}} {{Title}}\n' },
+  pins: { left: 'file:left-1', right: 'file:left-1', '.node-version': '24.1.0\n' },
 };
 
 let folder: string;
@@ -35,14 +35,22 @@ const pack = async (target: string, version: string, changes = changelog, files 
 const manifest = (test: string) => ({
   name: 'order-store',
   scripts: { typecheck: 'true', prepare: 'true', test },
-  dependencies: {},
+  // The team has chosen the second itself.
+  dependencies: { left: 'file:left-1', right: 'file:left-2' },
   devDependencies: { [carrier]: 'file:vendor/tools-1.0.0.tgz' },
 });
 
 beforeEach(async () => {
   ({ folder, project, commit } = await startProject());
   await pack(path.join(project, 'vendor'), '1.0.0');
-  await commit({ 'package.json': JSON.stringify(manifest('true')), '.gitignore': 'node_modules\n.local-service\n' });
+  await commit({
+    'package.json': JSON.stringify(manifest('true')),
+    '.gitignore': 'node_modules\n.local-service\n',
+    '.node-version': '24.1.0\n',
+    'left-1/package.json': '{ "name": "left" }',
+    'left-2/package.json': '{ "name": "left" }',
+    'vendor/ours.txt': '',
+  });
   git(project, 'rm', '-q', 'package-lock.json');
   execFileSync('npm', ['install', '--offline', '--no-audit'], { cwd: project });
   await commit({});
@@ -58,34 +66,39 @@ const next = () => path.join(folder, 'next');
 const expectUntouched = async () => {
   expect(git(project, 'status', '--porcelain')).toBe('');
   expect(await versionOf()).toBe('1.0.0');
-  expect(readdirSync(project).filter((name) => name.startsWith('.upgrade'))).toEqual([]);
+  expect(globSync('.local-service/upgrade*', { cwd: project })).toEqual([]);
   expect(readdirSync(folder).filter((name) => name.startsWith('service-upgrade'))).toEqual([]);
 };
 
 test('upgrade takes the next version, says what it brings, and shows what is new in the files of the team', async () => {
   const news = changelog.replace(
     '### Added',
-    '### Breaking\n\n- The thing is gone:\n  use another.\n\n### Security\n\n- A hole.\n\n### Added',
+    '### Breaking\n\n- The thing is gone:\n\n  use another.\n\n### Security\n\n- A hole.\n\n### Added',
   );
-  const files = { 'x.yml': 'new {{StackName}} {{package-name}}\n', '.ci/run': starter.files['.ci/run'] };
-  const tarball = await pack(next(), '2.0.0', news, { ...starter, files });
+  const files = { 'x.yml': 'new {{StackName}} {{Title}}\n', '.ci/run': starter.files['.ci/run'] };
+  const pins = { left: 'file:left-2', right: 'file:left-1', '.node-version': '24.2.0\n' };
+  const tarball = await pack(next(), '2.0.0', news, { files, pins });
   const { code, stdout, stderr } = await upgrade(next()).ended;
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(stdout).toMatch(/^From 1\.0\.0 to 2\.0\.0\nok npm install .*\nok npm run typecheck\nok npm test\n/);
-  expect(stdout).toContain('\nSecurity:\n- A hole.\n\nBreaking:\n- The thing is gone:\n  use another.\n');
+  expect(stdout).toMatch(
+    /^From 1\.0\.0 to 2\.0\.0\n\nSecurity:\n- A hole\.\n\n\nBreaking:\n- The thing is gone:\n\n {2}use another\.\n\nok npm install/,
+  );
+  expect(stdout).toMatch(/\nok npm run prepare\nok npm run typecheck\nok npm test\n/);
   expect(stdout).not.toContain('An old thing');
   expect(stdout).toMatch(
-    /\nLeft to do:\n- The thing is gone: use another\.\n- .*git apply -3 \.local-service\/upgrade\.patch\n/,
+    /\nLeft to do:\n- The thing is gone: use another\.\n- .*git apply -3 \.local-service\/upgrade-2\.0\.0\.patch\n/,
   );
-  expect(await read('.local-service/upgrade.patch')).toMatch(
-    /^diff --git a\/x\.yml b\/x\.yml\n.*\n-OrderStore order-store\n\+new OrderStore order-store\n$/s,
+  expect(await read('.local-service/upgrade-2.0.0.patch')).toMatch(
+    /^diff --git a\/x\.yml b\/x\.yml\n.*\n-OrderStore Order Store\n\+new OrderStore Order Store\n$/s,
   );
   expect(JSON.parse(await read('package.json'))).toEqual({
     ...manifest('true'),
+    dependencies: { left: 'file:left-2', right: 'file:left-2' },
     devDependencies: { [carrier]: `file:vendor/${tarball}` },
   });
+  expect(await read('.node-version')).toBe('24.2.0\n');
   expect(await read('package-lock.json')).toContain(`file:vendor/${tarball}`);
-  expect(readdirSync(path.join(project, 'vendor'))).toEqual([tarball]);
+  expect(readdirSync(path.join(project, 'vendor')).sort()).toEqual(['ours.txt', tarball]);
   expect(await versionOf()).toBe('2.0.0');
 });
 
@@ -115,6 +128,14 @@ test('an upgrade that is stopped leaves the service as it was', async () => {
   await until(() => existsSync(path.join(folder, 'started')));
   running.child.emit('SIGINT');
   expect(await running.ended).toMatchObject({ code: 130, stderr: 'Stopped.\n' });
+  await expectUntouched();
+});
+
+test('if the service cannot be changed as a whole, upgrade leaves it as it was', async () => {
+  git(project, 'rm', '-q', 'package-lock.json');
+  await commit({ '.gitignore': 'node_modules\n.local-service\npackage-lock.json\n' });
+  await pack(next(), '2.0.0');
+  expect(await upgrade(next()).ended).toMatchObject({ code: 1, stderr: expect.stringContaining('ENOENT') });
   await expectUntouched();
 });
 
