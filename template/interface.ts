@@ -2,7 +2,7 @@
  * `node template/interface.ts` writes the public interface of the packages to template/interface.txt: what is exported,
  * and names on which the operation of a deployed stack depends. A test compares it with the last release.
  */
-import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { settingKeys } from '@lambda-service/cdk';
@@ -18,10 +18,10 @@ export const changelogFile = 'packages/tools/CHANGELOG.md';
 /** The commit whose interface is that of the last release. Before the first one: the commit that began to keep it. */
 export const lastRelease = 'f7d7ce397d919b2b49296c61fef95617d38adfb1';
 
-/** The declarations by what they declare, such as `@lambda-service/cdk: SmokeTest`. */
+/** Declarations by what they declare, such as `@lambda-service/cdk: SmokeTest`; what is not exported, by its file. */
 export type Interface = Map<string, string>;
 
-const withoutComments = (source: string): string => source.replaceAll(/\/\*.*?\*\/|^\/\/.*$/gms, '');
+const withoutComments = (source: string): string => source.replaceAll(/\/\*.*?\*\/|^\/\/[^\n]*$/gms, '');
 
 /** What a declaration file declares, by name, and where the other names that it knows are from. */
 type Declarations = {
@@ -37,50 +37,72 @@ const identifier = /[A-Za-z_$][\w$]*/g;
 const fileOf = (from: string, specifier: string): string =>
   path.join(path.dirname(from), specifier.replace(/(?<!\.d)\.[jt]s$/, '.d.ts'));
 
+const declaration = /^(?:export )?(?:declare )?(?:abstract )?(type|interface|class|const|let|function|enum) ([\w$]+)/;
+
+/** Lists the names that a statement declares: one, or several constants. */
+const namesIn = (statement: string): string[] => {
+  const [, kind, name = ''] = declaration.exec(statement) ?? [];
+  if (kind !== 'const') return name === '' ? [] : [name];
+  // Only commas outside all brackets separate constants.
+  let [before, flat] = ['', statement];
+  while (before !== flat) [before, flat] = [flat, flat.replaceAll(/{[^{}]*}|\([^()]*\)|<[^<>=]*>|\[[^[\]]*]/g, '')];
+  return [...flat.matchAll(/(?:const |, )([\w$]+)(?::| =)/g)].map(([, each = '']) => each);
+};
+
+/** @throws Error if an export is written in a way that this does not know, because it would be left out */
 const readDeclarations = (file: string): Declarations => {
   const declarations: Declarations = { own: new Map(), others: new Map(), exported: new Map(), all: [] };
   const { own, others, exported, all } = declarations;
   // A statement begins with a letter in the first column.
   for (const each of withoutComments(readFileSync(file, 'utf8')).split(/^(?=[a-z])/m)) {
     const statement = each.trim();
-    const [, list, specifier] = /^(?:import|export) (?:type )?\{(.*?)\}(?: from '(\..*?)')?;$/s.exec(statement) ?? [];
-    const [, everything] = /^export \* from '(\..*?)';$/.exec(statement) ?? [];
-    const [, , name] =
-      /^(export )?(?:declare )?(?:abstract )?(?:type|interface|class|const|let|function|enum) ([\w$]+)/.exec(
-        statement,
-      ) ?? [];
+    const isExport = statement.startsWith('export');
+    const [, list, specifier] = /^(?:import|export) (?:type )?\{(.*?)\}(?: from '(.*?)')?;$/s.exec(statement) ?? [];
+    const [, everything] = /^export \* from '(.*?)';$/.exec(statement) ?? [];
+    const names = namesIn(statement);
+    if (isExport && list === undefined && everything === undefined && names.length === 0)
+      throw new Error(`${file} has an export that template/interface.ts cannot read: ${statement}`);
     if (everything !== undefined) all.push(fileOf(file, everything));
     for (const item of list?.split(',').filter((text) => text.trim() !== '') ?? []) {
       const [from = '', to = from] = item
         .trim()
         .replace(/^type /, '')
         .split(' as ');
-      if (specifier !== undefined) others.set(to, { file: fileOf(file, specifier), name: from });
-      if (statement.startsWith('export')) exported.set(to, specifier === undefined ? from : to);
+      const isRelative = specifier?.startsWith('.') === true;
+      if (specifier !== undefined && isRelative) others.set(to, { file: fileOf(file, specifier), name: from });
+      if (specifier !== undefined && !isRelative && isExport) own.set(to, `from '${specifier}'`);
+      if (isExport) exported.set(to, specifier === undefined ? from : to);
     }
-    if (name === undefined) continue;
-    // Overloads of a function have one name.
-    own.set(name, [own.get(name), statement.replace(/^export /, '')].filter(Boolean).join('\n'));
-    if (statement.startsWith('export')) exported.set(name, name);
+    // Who calls a function does not see how it takes its argument apart.
+    const text = statement.replace(/^export /, '').replaceAll(/(?<=[(,] ?)\{[^{}:]*\}(?=: )/g, 'props');
+    for (const name of names) {
+      // Overloads of a function have one name.
+      own.set(name, [own.get(name), text].filter(Boolean).join('\n'));
+      if (isExport) exported.set(name, name);
+    }
   }
   return declarations;
 };
 
-/** Adds what a package declares for one name, and whatever that names. */
-const collect = (found: Interface, where: string, file: string, name: string): void => {
-  const { own, others, all } = readDeclarations(file);
-  const text = own.get(name);
+/** Where a name is declared, and what it is called in the interface. Only an export has a name of its own. */
+type Place = { file: string; name: string; key?: string | undefined };
+
+/** Adds what a package in `folder` declares for a name, and for whatever that names. */
+const collect = (found: Interface, folder: string, { file, name, key }: Place): void => {
+  const { own, others, exported, all } = readDeclarations(file);
+  const here = own.has(name) ? name : (exported.get(name) ?? name);
+  const text = own.get(here);
+  const other = others.get(here);
   if (text === undefined) {
-    const other = others.get(name);
-    if (other !== undefined && existsSync(other.file)) collect(found, where, other.file, other.name);
-    else for (const each of all) collect(found, where, each, name);
+    if (other !== undefined) collect(found, folder, { ...other, key });
+    else for (const each of all) collect(found, folder, { file: each, name, key });
     return;
   }
-  const key = `${where}: ${name}`;
-  if (found.has(key)) return;
-  found.set(key, text);
+  const what = key ?? `${path.relative(folder, file).replace(/\.d\.ts$/, '')}: ${name}`;
+  if (found.has(what)) return;
+  found.set(what, text);
   for (const [word] of text.matchAll(identifier))
-    if (word !== name && (own.has(word) || others.has(word))) collect(found, where, file, word);
+    if (word !== here && (own.has(word) || others.has(word))) collect(found, folder, { file, name: word });
 };
 
 const exportsOf = (file: string): string[] => {
@@ -108,8 +130,10 @@ const addPackage = (found: Interface, folder: string): void => {
       );
       if (door !== '.' && !imported.has(where)) continue;
       for (const each of exportsOf(own)) {
-        found.set(`${where} exports ${each}`, '');
-        collect(found, name, own, each);
+        const ofPackage: Interface = new Map();
+        collect(ofPackage, path.join(folder, 'dist'), { file: own, name: each, key: `: ${each}` });
+        for (const [what, text] of ofPackage)
+          found.set(what.startsWith(':') ? where + what : path.join(name, what), text);
       }
     }
   }
@@ -147,7 +171,8 @@ export const readInterface = async (packed: string): Promise<Interface> => {
       run(packed, 'tar', '-xzf', tarball, '--strip-components=1', '-C', unpacked);
       addPackage(found, unpacked);
     }
-    const context = { stage: 'prod', alarmEmail: 'alarms@example.com' };
+    const certificateArn = 'arn:aws:acm:eu-central-1:123456789012:certificate/0';
+    const context = { stage: 'prod', alarmEmail: 'none', domainName: 'api.example.com', certificateArn };
     const stacks = await runApp(root, { outdir: path.join(folder, 'cdk.out'), context }, new AbortController().signal);
     for (const { template } of stacks.values()) addStack(found, template);
   } finally {
@@ -159,7 +184,7 @@ export const readInterface = async (packed: string): Promise<Interface> => {
 export const textOf = (found: Interface): string =>
   [...found].map(([what, text]) => `${what}\n${text === '' ? '' : `${text.replaceAll(/^/gm, '  ')}\n`}`).join('');
 
-/** Lists what a service may notice: what is gone, and what is declared otherwise, but for optional properties more. */
+/** Lists what is gone or declared differently. Added optional properties do not count. */
 export const breaksOf = (before: string, after: string): string[] => {
   const blocks = (text: string) =>
     new Map(text.split(/^(?=\S)/m).map((block) => [block.split('\n')[0] ?? '', block.split('\n').slice(1)] as const));
@@ -167,8 +192,14 @@ export const breaksOf = (before: string, after: string): string[] => {
   return [...blocks(before)].flatMap(([what, lines]) => {
     const own = now.get(what);
     if (own === undefined) return [`${what} is gone`];
-    const isKnown = (line: string) => lines.includes(line) || /^\s+(?:readonly )?\w+\?:/.test(line);
-    return lines.every((line) => own.includes(line)) && own.every(isKnown) ? [] : [`${what} has changed`];
+    // What the newer declaration has between the lines of the older one.
+    const more: string[] = [];
+    let next = 0;
+    for (const line of own)
+      if (line === lines[next]) next += 1;
+      else more.push(line);
+    const isOptional = (line: string) => /^\s+(?:readonly )?\w+\?:/.test(line);
+    return next === lines.length && more.every(isOptional) ? [] : [`${what} has changed`];
   });
 };
 
@@ -177,7 +208,7 @@ type Release = { text: string; changelog: string };
 /** Lists what breaks services, and is in no new entry *Breaking* of the changelog. */
 export const unsaid = (before: Release, after: Release): string[] => {
   const said = newEntries(before.changelog, after.changelog).get('Breaking')?.join('\n') ?? '';
-  const names = new Set(said.match(identifier));
+  const names = new Set((said.match(/`[^`]*`/g) ?? []).join(' ').match(identifier));
   return breaksOf(before.text, after.text).filter((each) => {
     const [, name = ''] = /([\w$]+)(?: \([\w:]+\))? (?:is gone|has changed)$/.exec(each) ?? [];
     return !names.has(name);
