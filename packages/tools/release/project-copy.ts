@@ -65,9 +65,10 @@ const readCompiler = async (folder: string, ref: string): Promise<string[]> => {
 
 /** Returns the part of a lock file that says what npm downloads. `linkPackages` needs no npm for tarballs in the project. */
 const downloads = (lock: string): string => {
-  const { packages = {} }: { packages?: Record<string, { resolved?: string }> } = JSON.parse(lock);
+  const { packages = {} }: { packages?: Record<string, { version?: string; resolved?: string }> } = JSON.parse(lock);
   const others = Object.entries(packages).filter(([at, { resolved }]) => at !== '' && !resolved?.startsWith('file:'));
-  return JSON.stringify(others);
+  // Not where: npm may move a package that two others need.
+  return JSON.stringify(others.map(([at, { version }]) => `${at.split('node_modules/').at(-1)} ${version}`).sort());
 };
 
 const readOld = (folder: string, ref: string, file: string): Promise<string> =>
