@@ -1,5 +1,8 @@
 /** What the commands share: they check their arguments, make text safe to print, and say why they fail. */
 import { Console } from 'node:console';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { type Command, CommanderError, InvalidArgumentError } from 'commander';
 import { messageOf } from 'http-api-emulator/request-log';
@@ -75,6 +78,26 @@ export const runCommand = async (
     console.error(messageOf(error));
     process.exit(error instanceof Stopped ? 130 : 1);
   }
+};
+
+/**
+ * Does a command's work, which returns whether all is good, with a folder that is removed at the end. If it is not, or if
+ * the user stops the command, the command fails.
+ */
+export const workIn = async (
+  prefix: string,
+  terminal: Terminal,
+  work: (parent: string, stop: AbortSignal) => Promise<boolean>,
+): Promise<void> => {
+  const stop = terminal.stop();
+  const parent = await mkdtemp(path.join(os.tmpdir(), prefix));
+  const isGood = await work(parent, stop)
+    .catch((error: unknown) => {
+      throw stop.aborted ? stop.reason : error;
+    })
+    .finally(() => rm(parent, { recursive: true, force: true, maxRetries: 5 }));
+  // Not process.exit(1), which could cut off what a pipe has not taken yet.
+  if (!isGood) terminal.process.exitCode = 1;
 };
 
 /** Returns a function that parses an argument: Commander prints `message` if the text does not match the pattern. */

@@ -3,13 +3,19 @@
  * change needs more than a review: docs/decisions/tools.md
  */
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import { formatDifferences, fullDiff } from '@aws-cdk/cloudformation-diff';
 import { breaksOf, readContract, readReleases } from 'openapi-contract';
 import type { Stacks, StackTemplate, Template } from '../app.ts';
-import { type CommandProcess, type Define, matching, ourCommand, printable, type Terminal } from '../terminal.ts';
+import {
+  type CommandProcess,
+  type Define,
+  matching,
+  ourCommand,
+  printable,
+  type Terminal,
+  workIn,
+} from '../terminal.ts';
 import { findPermissions, findRoutes } from './diff/access.ts';
 import { findLosses } from './diff/loss.ts';
 import { type Finding, functionsWithNewCode, synthesize, withoutHashes } from './diff/template.ts';
@@ -105,19 +111,11 @@ const compare = async (run: Run, given: string | undefined, options: Options): P
   return isGood;
 };
 
-const diff = async (ref: string | undefined, options: Options, terminal: Terminal): Promise<void> => {
-  const { process, console } = terminal;
-  const stop = terminal.stop();
-  const parent = await mkdtemp(path.join(os.tmpdir(), 'service-diff-'));
-  const run = { root: path.resolve(), parent, process, console, stop };
-  const isGood = await compare(run, ref, options)
-    .catch((error: unknown) => {
-      throw stop.aborted ? stop.reason : error;
-    })
-    .finally(() => rm(parent, { recursive: true, force: true, maxRetries: 5 }));
-  // Not process.exit(1), which could cut off what a pipe has not taken yet.
-  if (!isGood) process.exitCode = 1;
-};
+const diff = (ref: string | undefined, options: Options, terminal: Terminal): Promise<void> =>
+  workIn('service-diff-', terminal, (parent, stop) => {
+    const { process, console } = terminal;
+    return compare({ root: path.resolve(), parent, process, console, stop }, ref, options);
+  });
 
 export const define: Define = (command, terminal) =>
   command

@@ -14,16 +14,15 @@ export const linkPackages = (project: string, copy: string): void => {
     mkdirSync(path.dirname(path.join(to, name)), { recursive: true });
     symlinkSync(realpathSync(target), path.join(to, name));
   };
-  const ours = workspacesOf(project);
   const today = tarballsOf(project);
   const older = Object.entries(tarballsOf(copy)).filter(([name, tarball]) => today[name] !== tarball);
   for (const [name, tarball] of older) {
     const target = path.join(to, name);
     mkdirSync(target, { recursive: true });
     execFileSync('tar', ['-xzf', path.join(copy, tarball), '--strip-components=1', '-C', target]);
-    ours.set(name, target);
   }
-  const installed = globSync(['[!.@]*', '@*/*'], { cwd: from }).filter((name) => !ours.has(name));
+  const own = new Set([...workspacesOf(project).keys(), ...older.map(([name]) => name)]);
+  const installed = globSync(['[!.@]*', '@*/*'], { cwd: from }).filter((name) => !own.has(name));
   for (const name of installed) link(name, path.join(from, name));
   for (const [name, folder] of workspacesOf(copy)) link(name, path.join(copy, folder));
   // Copy what programs change. The links in .bin are relative, so they lead to the copy's packages.

@@ -2,12 +2,11 @@
 import { execFile } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { runToEnd } from '../app.ts';
 import type { Command } from '../process-group.ts';
-import { type Define, messageOf, ourCommand, type Terminal } from '../terminal.ts';
+import { type Define, messageOf, ourCommand, type Terminal, workIn } from '../terminal.ts';
 import { newEntries } from './upgrade/changelog.ts';
 import { type Starter, starterPatch, withNewPins } from './upgrade/starter.ts';
 
@@ -83,7 +82,16 @@ const refuseChanges = async (root: string): Promise<void> => {
 type Run = { root: string; parent: string; folder: string; keep: boolean; console: Console; stop: AbortSignal };
 
 /** The service, and what it gets. */
-type Upgrade = { manifest: Manifest; packages: Package[]; from: string; to: string; before: Starter; after: Starter };
+type Upgrade = {
+  manifest: Manifest;
+  packages: Package[];
+  from: string;
+  to: string;
+  before: Starter;
+  after: Starter;
+  /** What is new in the changelog, by kind. */
+  news: Map<string, string[]>;
+};
 
 /** @throws Error that says why the service cannot be upgraded, or from this folder */
 const readUpgrade = async ({ root, folder }: Run): Promise<Upgrade> => {
@@ -102,17 +110,11 @@ const readUpgrade = async ({ root, folder }: Run): Promise<Upgrade> => {
   const missing = Object.keys(own).filter((name) => !packages.some((each) => each.name === name));
   if (missing.length > 0) throw new Error(`${folder} has no tarball of ${missing.join(', ')}.`);
   const [{ tarball = '', version: to = '' } = {}] = packages.filter(({ name }) => name === carrier);
-  const before: Starter = JSON.parse(readFileSync(path.join(installed, starterFile), 'utf8'));
+  const readInstalled = (file: string): string => readFileSync(path.join(installed, file), 'utf8');
+  const before: Starter = JSON.parse(readInstalled(starterFile));
   const after: Starter = JSON.parse(await readTarball(tarball, starterFile));
-  return { manifest, packages, from, to, before, after };
-};
-
-const printNews = async ({ root, console }: Run, packages: Package[]): Promise<string[]> => {
-  const { tarball = '' } = packages.find(({ name }) => name === carrier) ?? {};
-  const old = readFileSync(path.join(root, 'node_modules', carrier, changelogFile), 'utf8');
-  const news = newEntries(old, await readTarball(tarball, changelogFile));
-  for (const [kind, entries] of news) console.log(`\n${kind}:\n${entries.join('\n')}\n`);
-  return (news.get('Breaking') ?? []).map((entry) => entry.slice(2).replaceAll(/\s+/g, ' '));
+  const news = newEntries(readInstalled(changelogFile), await readTarball(tarball, changelogFile));
+  return { manifest, packages, from, to, before, after, news };
 };
 
 /** Makes a copy of the service with the next version, without anything installed. @returns its folder */
@@ -190,13 +192,13 @@ const adopt = async ({ root, stop }: Run, copy: string, { manifest, packages, fr
 const upgrade = async (run: Run): Promise<boolean> => {
   const { root, keep, console, stop } = run;
   const found = await readUpgrade(run);
-  const { manifest, packages, from, to, before, after } = found;
+  const { manifest, from, to, before, after, news } = found;
   if (from === to) {
     console.log(`The service has ${to} already.`);
     return true;
   }
   console.log(`From ${from} to ${to}`);
-  const left = await printNews(run, packages);
+  for (const [kind, entries] of news) console.log(`\n${kind}:\n${entries.join('\n')}\n`);
   const copy = await copyService(run, found);
   if (!(await step(run, copy, install))) throw new Error('The service is as it was.');
   let isGreen = true;
@@ -204,6 +206,7 @@ const upgrade = async (run: Run): Promise<boolean> => {
   if (!isGreen && !keep)
     throw new Error('The service is as it was. With --keep, it gets the new version even if a check fails.');
 
+  const left = (news.get('Breaking') ?? []).map((entry) => entry.slice(2).replaceAll(/\s+/g, ' '));
   const patch = await starterPatch(before, after, manifest.name);
   const patchFile = path.join(ownFolder, `upgrade-${to}.patch`);
   await adopt(run, copy, found);
@@ -220,18 +223,11 @@ const upgrade = async (run: Run): Promise<boolean> => {
 };
 
 const start = async (folder: string, { keep = false }: { keep?: boolean }, terminal: Terminal): Promise<void> => {
-  const { process, console } = terminal;
   if (!existsSync(folder)) throw new Error(`${folder} does not exist. Name a folder with the tarballs of one version.`);
-  const stop = terminal.stop();
-  const parent = await mkdtemp(path.join(os.tmpdir(), 'service-upgrade-'));
-  const run = { root: path.resolve(), parent, folder: path.resolve(folder), keep, console, stop };
-  const isGood = await upgrade(run)
-    .catch((error: unknown) => {
-      throw stop.aborted ? stop.reason : error;
-    })
-    .finally(() => rm(parent, { recursive: true, force: true, maxRetries: 5 }));
-  // Not process.exit(1), which could cut off what a pipe has not taken yet.
-  if (!isGood) process.exitCode = 1;
+  const places = { root: path.resolve(), folder: path.resolve(folder) };
+  await workIn('service-upgrade-', terminal, (parent, stop) =>
+    upgrade({ ...places, parent, keep, console: terminal.console, stop }),
+  );
 };
 
 export const define: Define = (command, terminal) =>
