@@ -87,22 +87,25 @@ const readDeclarations = (file: string): Declarations => {
 /** Where a name is declared, and what it is called in the interface. Only an export has a name of its own. */
 type Place = { file: string; name: string; key?: string | undefined };
 
-/** Adds what a package in `folder` declares for a name, and for whatever that names. */
-const collect = (found: Interface, folder: string, { file, name, key }: Place): void => {
+/** A package: its name, and the folder of its declarations. */
+type Owner = { name: string; dist: string };
+
+/** Adds what a package declares for a name, and for whatever that names. */
+const collect = (found: Interface, owner: Owner, { file, name, key }: Place): void => {
   const { own, others, exported, all } = readDeclarations(file);
   const here = own.has(name) ? name : (exported.get(name) ?? name);
   const text = own.get(here);
   const other = others.get(here);
   if (text === undefined) {
-    if (other !== undefined) collect(found, folder, { ...other, key });
-    else for (const each of all) collect(found, folder, { file: each, name, key });
+    if (other !== undefined) collect(found, owner, { ...other, key });
+    else for (const each of all) collect(found, owner, { file: each, name, key });
     return;
   }
-  const what = key ?? `${path.relative(folder, file).replace(/\.d\.ts$/, '')}: ${name}`;
+  const what = key ?? `${path.join(owner.name, path.relative(owner.dist, file)).replace(/\.d\.ts$/, '')}: ${name}`;
   if (found.has(what)) return;
   found.set(what, text);
   for (const [word] of text.matchAll(identifier))
-    if (word !== here && (own.has(word) || others.has(word))) collect(found, folder, { file, name: word });
+    if (word !== here && (own.has(word) || others.has(word))) collect(found, owner, { file, name: word });
 };
 
 const exportsOf = (file: string): string[] => {
@@ -110,13 +113,14 @@ const exportsOf = (file: string): string[] => {
   return [...exported.keys(), ...all.flatMap(exportsOf)];
 };
 
-/** What the files and documents of a new service import. Other doors are for the packages themselves. */
-const imported = new Set(
-  readFiles().flatMap(({ source }) => [...source.matchAll(/ from '([^.][^']*)'/g)].map(([, door = '']) => door)),
-);
+/** Lists what the files and documents of a new service import. Other doors are for the packages themselves. */
+const listImports = (): Set<string> =>
+  new Set(
+    readFiles().flatMap(({ source }) => [...source.matchAll(/ from '([^.][^']*)'/g)].map(([, door = '']) => door)),
+  );
 
-/** Adds the exports of an unpacked package. */
-const addPackage = (found: Interface, folder: string): void => {
+/** Adds the exports of an unpacked package, at the doors that are `imported`. */
+const addPackage = (found: Interface, folder: string, imported: Set<string>): void => {
   const { name, exports }: Manifest = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
   const doors = Object.entries('types' in Object(exports) ? { '.': exports } : Object(exports));
   for (const [door, target] of doors) {
@@ -129,12 +133,8 @@ const addPackage = (found: Interface, folder: string): void => {
         door.includes('*') ? path.join(path.dirname(door), path.basename(file, '.d.ts')) : door,
       );
       if (door !== '.' && !imported.has(where)) continue;
-      for (const each of exportsOf(own)) {
-        const ofPackage: Interface = new Map();
-        collect(ofPackage, path.join(folder, 'dist'), { file: own, name: each, key: `: ${each}` });
-        for (const [what, text] of ofPackage)
-          found.set(what.startsWith(':') ? where + what : path.join(name, what), text);
-      }
+      const owner = { name, dist: path.join(folder, 'dist') };
+      for (const each of exportsOf(own)) collect(found, owner, { file: own, name: each, key: `${where}: ${each}` });
     }
   }
 };
@@ -163,13 +163,14 @@ const addStack = (found: Interface, { Resources, Outputs = {} }: Template): void
 /** @param packed the folder of the tarballs */
 export const readInterface = async (packed: string): Promise<Interface> => {
   const found: Interface = new Map();
+  const imported = listImports();
   const folder = mkdtempSync(path.join(os.tmpdir(), 'service-interface-'));
   try {
     for (const tarball of globSync('*.tgz', { cwd: packed })) {
       const unpacked = path.join(folder, tarball);
       mkdirSync(unpacked);
       run(packed, 'tar', '-xzf', tarball, '--strip-components=1', '-C', unpacked);
-      addPackage(found, unpacked);
+      addPackage(found, unpacked, imported);
     }
     const certificateArn = 'arn:aws:acm:eu-central-1:123456789012:certificate/0';
     const context = { stage: 'prod', alarmEmail: 'none', domainName: 'api.example.com', certificateArn };

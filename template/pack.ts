@@ -1,3 +1,7 @@
+/**
+ * `node template/pack.ts <folder>` packs the platform's packages: JavaScript, types, source maps and sources. All get one
+ * version, made of the commit's time (UTC) and a hash of the packed files, so no two builds that differ share a version.
+ */
 import { createHash } from 'node:crypto';
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
