@@ -234,6 +234,16 @@ test('docs/cost.md correctly multiplies what the worst case costs by the request
   }
 });
 
+test('docs/operate/limits.md gives each token and each address fewer requests than the throttle lets through in all', () => {
+  const [stage] = Object.values(propertiesOf('AWS::ApiGatewayV2::Stage', prod));
+  const { ThrottlingRateLimit: rate } = Object(stage?.['DefaultRouteSettings']);
+  const limits = [...read('docs/operate/limits.md').matchAll(/-c limitPer\w+=(\d+)/g)].map(([, limit]) =>
+    Number(limit),
+  );
+  expect(limits).toHaveLength(2);
+  for (const limit of limits) expect(limit / 60).toBeLessThan(rate);
+});
+
 test('docs/cost.md computes the cost of Lambda with the memory size that the functions have', () => {
   const sizes = Object.values(propertiesOf('AWS::Lambda::Function', prod)).map(({ MemorySize }) => MemorySize);
   const [size, ...others] = new Set(sizes);
