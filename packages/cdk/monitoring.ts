@@ -18,23 +18,32 @@ import type { Settings } from './settings.ts';
 
 type Parts = { api: GuardedApi; operations: ServiceFunction[]; authorizer: ServiceFunction };
 
+/**
+ * The limits of alarms, unless MonitoringProps has others: the percentage of responses that are 4xx, and the account's
+ * invocations at the same time, of which it may run 1,000 by default.
+ */
+const usualLimits = { Api4xxRate: 25, Concurrency: 800 };
+type Limits = typeof usualLimits;
+
 /** `pages` are further alarms that page. */
-type MonitoringProps = Parts & Pick<Settings, 'stage' | 'alarmEmail'> & { pages: cloudwatch.IAlarm[] };
+type MonitoringProps = Parts &
+  Pick<Settings, 'stage' | 'alarmEmail'> & { pages: cloudwatch.IAlarm[]; limits?: Partial<Limits> };
 
 /** Watches the parts, and each table and each queue with a dead-letter queue that the stack has when this is made. */
 export class Monitoring extends Construct {
   readonly dashboardUrl: string;
   readonly rollBackAlarms: Map<ServiceFunction, cloudwatch.Alarm[]>;
 
-  constructor(scope: Construct, id: string, { stage, alarmEmail, pages, ...parts }: MonitoringProps) {
+  constructor(scope: Construct, id: string, { stage, alarmEmail, pages, limits: own, ...parts }: MonitoringProps) {
     super(scope, id);
     const { stackName, region } = Stack.of(this);
     const { api, operations, authorizer } = parts;
+    const limits = { ...usualLimits, ...own };
     const [fast, slow] = [this.#addWindows(api, severities.Page), this.#addWindows(api, severities.Ticket)];
     const others = [
-      ...this.#add(ofApi(api)),
+      ...this.#add(ofApi(api, limits)),
       ...this.#add(ofAuthorizer(authorizer), authorizer.node.id),
-      ...this.#add(ofAccount()),
+      ...this.#add(ofAccount(limits)),
       ...queuesIn(this).flatMap(({ name, deadLetters }) => this.#add(ofDeadLetters(deadLetters), name)),
     ];
     this.rollBackAlarms = new Map([
@@ -251,12 +260,13 @@ const sum = { statistic: cloudwatch.Stats.SUM };
 const p99 = { statistic: cloudwatch.Stats.percentile(99) };
 const maximum = { statistic: cloudwatch.Stats.MAXIMUM };
 
-const ofApi = (api: GuardedApi): Alarms => {
+const ofApi = (api: GuardedApi, { Api4xxRate }: Limits): Alarms => {
   // At night, the check from outside may be alone: 2 refused requests in five minutes, or 6 if it fails.
   const expression = 'IF(all > 10, 100 * FILL(some, 0) / all, 0)';
   const usingMetrics = { some: api.metricClientError(sum), all: api.metricCount(sum) };
   const share = new cloudwatch.MathExpression({ expression, usingMetrics });
-  return { Api4xxRate: above(25, share, lasting, 'For 15 minutes, more than 25 % of the responses were 4xx.') };
+  const means = `For 15 minutes, more than ${Api4xxRate} % of the responses were 4xx.`;
+  return { Api4xxRate: above(Api4xxRate, share, lasting, means) };
 };
 
 const ofAuthorizer = (authorizer: ServiceFunction): Alarms => ({
@@ -278,12 +288,10 @@ const ofOperation = (operation: ServiceFunction): Alarms => ({
   Faults: above(0, faults(operation), atOnce, 'The function returned a 500.'),
 });
 
-const ofAccount = (): Alarms => {
+const ofAccount = ({ Concurrency }: Limits): Alarms => {
   const invocations = LambdaFunction.metricAllConcurrentExecutions(maximum);
-  // By default, an account may run 1,000 invocations at the same time.
-  return {
-    Concurrency: above(800, invocations, soon, 'More than 800 invocations ran at the same time in the account.'),
-  };
+  const means = `More than ${Concurrency} invocations ran at the same time in the account.`;
+  return { Concurrency: above(Concurrency, invocations, soon, means) };
 };
 
 const tablesIn = (construct: Construct): TableV2[] =>

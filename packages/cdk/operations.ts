@@ -33,9 +33,18 @@ export const scopesOf = (operations: Readonly<Record<string, Operation>>): strin
   ...new Set(Object.values(operations).flatMap(({ scopes }) => scopes)),
 ];
 
-/** The function of an operation. The runtime answers each request well before the function's time-out. */
+type OperationFunctionProps = Omit<ServiceFunctionProps, 'timeout'> & { timeout?: Duration };
+
+/**
+ * The function of an operation. The runtime responds 2.7 s before the time-out, which is 5 s unless `timeout` is longer.
+ * @throws ConfigurationError if the time-out leaves too little time to respond, or is longer than the gateway waits
+ */
 export class OperationFunction extends ServiceFunction {
-  constructor(scope: Construct, id: string, props: Omit<ServiceFunctionProps, 'timeout'>) {
-    super(scope, id, { ...props, timeout: Duration.millis(functionTimeout) });
+  constructor(scope: Construct, id: string, props: OperationFunctionProps) {
+    const { timeout = Duration.millis(functionTimeout) } = props;
+    const [least, most] = [functionTimeout / 1_000, 29];
+    if (timeout.toSeconds() < least || timeout.toSeconds() > most)
+      throw new ConfigurationError(`The time-out of ${id} must be from ${least} to ${most} seconds.`);
+    super(scope, id, { ...props, timeout });
   }
 }

@@ -17,6 +17,8 @@ type BundledFunctionProps = Pick<Settings, 'stage' | 'tracing'> & {
   entry: string;
   environment?: Record<string, string>;
   timeout: Duration;
+  /** In MB. By default 1,769, which is one whole core: docs/decisions/functions.md. */
+  memorySize?: number;
   role?: IRole;
 };
 
@@ -29,7 +31,7 @@ export class BundledFunction extends lambda.Function {
   readonly entry: string;
 
   constructor(scope: Construct, id: string, props: BundledFunctionProps) {
-    const { entry, environment, timeout, stage, tracing } = props;
+    const { entry, environment, timeout, memorySize = 1_769, stage, tracing } = props;
     // CDK's default role could write to every log group.
     const role =
       props.role ?? new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
@@ -41,8 +43,7 @@ export class BundledFunction extends lambda.Function {
       handler: 'index.handler',
       runtime: lambda.Runtime.NODEJS_24_X,
       architecture: lambda.Architecture.ARM_64,
-      // 1,769 MB give the function one core. docs/decisions/functions.md explains this and the log format.
-      memorySize: 1_769,
+      memorySize,
       timeout,
       // The functions log this hash of their bundle with each failure: docs/decisions/functions.md.
       environment: { ...environment, BUNDLE_SHA256: createHash('sha256').update(bundle(entry)).digest('hex') },

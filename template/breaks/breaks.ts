@@ -188,7 +188,11 @@ const byFile: Record<string, Record<string, string>> = {
     "'userpool/*'[-, tags-]": "The role for dev may read the secrets of every service's user pools.",
     '-[-${this.#names.table}-]*`': 'The role for dev may read the tables of other dev stages.',
   },
+  'packages/cdk/operations.ts': {
+    ' || timeout.toSeconds() > [-most-]{+300+})': 'A time-out may be longer than the gateway waits.',
+  },
   'packages/cdk/monitoring.ts': {
+    '{ ...usualLimits[-, ...own-] }': 'The limits that a team gives alarms are ignored.',
     'each.node.[-path-]{+id+}.slice(': 'Two constructs with a queue each cannot be synthesized.',
     'DeadLetters: above([-0-]{+9+},': 'Nobody learns of the first messages that a function cannot handle.',
     'this.#add([-ofOperation-]{+ofFunction+}(': 'A new version that always answers 500 is not rolled back.',

@@ -51,6 +51,7 @@ const findings = ({ stage, issuer, mail, tracing }: (typeof combinations)[number
   ...(stage === 'prod' || (tracing === 'on' && template.includes('"AWS::IAM::Policy"'))
     ? ['AwsSolutions-IAM5 of AWS::IAM::Policy']
     : []),
+  ...(template.includes('/index/*') ? ['Policy', 'Role'].map((type) => `AwsSolutions-IAM5 of AWS::IAM::${type}`) : []),
   ...ofQueues.filter((finding) => template.includes(`"${finding.replace(/.* of /, '')}"`)),
   ...(tracing === 'on'
     ? ['AwsSolutions-IAM5 of AWS::IAM::Role', 'Serverless-LambdaStarPermissions of AWS::IAM::Role']

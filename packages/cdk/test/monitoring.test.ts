@@ -161,8 +161,23 @@ const template = orderTemplate((stack) => {
   const queue = new Queue(warehouse, 'Unread');
   new Queue(warehouse, 'Scans', { deadLetterQueue: { queue, maxReceiveCount: 3 } });
   const parts = { api, operations: [], authorizer, pages: [] };
-  new Monitoring(stack, 'Monitoring', { ...parts, stage: 'dev', alarmEmail: undefined });
+  const limits = { Api4xxRate: 40 };
+  new Monitoring(stack, 'Monitoring', { ...parts, limits, stage: 'dev', alarmEmail: undefined });
 });
+
+test('an alarm has the limit that it is given, or its usual one', () => {
+  const limitsIn = (given: typeof template) =>
+    Object.values(propertiesOf('AWS::CloudWatch::Alarm', given)).flatMap(
+      ({ AlarmName, AlarmDescription, Threshold }) => {
+        const [name] = /(?:Api4xxRate|Concurrency)$/.exec(String(AlarmName)) ?? [];
+        const [limit] = /(?<=[Mm]ore than )\d+/.exec(String(AlarmDescription)) ?? [];
+        return name === undefined ? [] : [`${name} ${Threshold}, described as ${limit}`];
+      },
+    );
+  expect(limitsIn(template)).toEqual(['Api4xxRate 40, described as 40', 'Concurrency 800, described as 800']);
+  expect(limitsIn(prod)[0]).toBe('Api4xxRate 25, described as 25');
+});
+
 const graphs = JSON.stringify(propertiesOf('AWS::CloudWatch::Dashboard', template)).replaceAll('\\', '');
 
 test('a second table has its own graphs, besides those of the first', () => {

@@ -11,6 +11,8 @@ import { hasOutsideCheck } from '../../under-test.ts';
 const stackName = inject('stackName');
 const alarms = propertiesOf('AWS::CloudWatch::Alarm');
 const nameOf = (alarm: (typeof alarms)[string]): string => String(alarm['AlarmName']).replace(`${stackName}-`, '');
+/** The limits that a team can choose. */
+const limitOf = (name: string) => Number(Object.values(alarms).find((each) => nameOf(each) === name)?.['Threshold']);
 const operations = operationNames.map(([, name]) => name);
 
 /** An alarm, the limit that its metric must exceed for so many seconds, and metrics with which it is at a value. */
@@ -32,9 +34,9 @@ const deadLetters = Object.entries(propertiesOf('AWS::SQS::Queue')).flatMap(([na
 
 /** These alarms open a ticket. */
 const tickets: Row[] = [
-  ['Api4xxRate', 25, 900, shareOf4xx],
+  ['Api4xxRate', limitOf('Api4xxRate'), 900, shareOf4xx],
   ['AuthorizerKeysNotFetched', 0, 900, metric(`${stackName} AuthorizerKeysNotFetched`)],
-  ['Concurrency', 800, 300, metric('AWS/Lambda ConcurrentExecutions')],
+  ['Concurrency', limitOf('Concurrency'), 300, metric('AWS/Lambda ConcurrentExecutions')],
   ...deadLetters.map(
     ([name, queue]): Row => [
       `${name}DeadLetters`,
@@ -98,6 +100,14 @@ export const testMonitoring = (own: string[] = []): void => {
     const links = [...table.matchAll(/^\| …?\[(\w+)\]\(#(\w+)\) \| \S/gm)];
     expect(links.map(([, name]) => name).sort()).toEqual(sections);
     expect(links.filter(([, name = '', heading]) => name.toLowerCase() !== heading)).toEqual([]);
+  });
+
+  test.each([
+    ['Api4xxRate', 25],
+    ['Concurrency', 800],
+  ])('the first table of docs/operate/runbook.md says over which limit %s goes off, unless it is %i', (name, usual) => {
+    const [, said = usual] = new RegExp(`^\\| \\[${name}\\].* over (\\d+)`, 'm').exec(runbook) ?? [];
+    expect(Number(said), `Say in the row of ${name}: over ${limitOf(name)}`).toBe(limitOf(name));
   });
 
   test.each(everyAlarm.map((each) => [nameOf(each), each['AlarmDescription']]))(
