@@ -93,6 +93,12 @@ export const schemaOf = (body: object, field: string): object => {
 /** Returns the values of all examples that the contract has for a body. */
 export const examplesOf = ({ examples = {} }: Body): unknown[] => Object.values(examples).map(({ value }) => value);
 
+/** Returns the error numbers in the examples of responses. A success has none: there, `error` is a field like any other. */
+export const errorNumbersOf = (responses: Operation['responses']): number[] =>
+  responses
+    .filter(({ status }) => status >= 400)
+    .flatMap((response) => examplesOf(response).flatMap((value) => Object(value).error ?? []));
+
 /**
  * Returns a function that tells whether an earlier contract has the operation that adds an item, takes a body, and
  * defines all its fields.
@@ -109,12 +115,12 @@ export const takenBy = (earlier: Contract): ((body: unknown) => boolean) => {
  */
 const documented = new Map(
   operations.flatMap(({ routeKey, responses }) =>
-    responses.map(({ status, ...body }) => [
-      `${routeKey} ${status}`,
+    responses.map((response) => [
+      `${routeKey} ${response.status}`,
       {
         // The contract allows unknown fields in a response, but the service must not send any.
-        validate: body.schema && compile({ ...body.schema, unevaluatedProperties: false }),
-        errors: examplesOf(body).flatMap((value) => Object(value).error ?? []),
+        validate: response.schema && compile({ ...response.schema, unevaluatedProperties: false }),
+        errors: errorNumbersOf([response]),
       },
     ]),
   ),
@@ -131,14 +137,17 @@ export const expectInContract = (
   routeKey: string = createRoute,
 ): void => {
   const { validate, errors } = documented.get(`${routeKey} ${status}`) ?? {};
-  expect(errors, `${routeKey} has the status ${status} in schemas/openapi.yaml`).toBeDefined();
+  expect(errors, `schemas/openapi.yaml lacks the status ${status} of ${routeKey}`).toBeDefined();
   if (validate === undefined) {
     expect(body, `body of ${routeKey} with ${status}`).toBe('');
     return;
   }
   expect(contentType, 'content type').toBe('application/json');
   const value = JSON.parse(body);
-  expect(validate(value), `${body}: ${JSON.stringify(validate.errors)}`).toBe(true);
+  expect(validate(value), `by schemas/openapi.yaml: ${body}: ${JSON.stringify(validate.errors)}`).toBe(true);
   // In a response without an error, `error` is a field like any other.
-  if (status >= 400 && value?.error !== undefined) expect(errors).toContain(value.error);
+  if (status >= 400 && value?.error !== undefined)
+    expect(errors, `schemas/openapi.yaml has examples of these errors for ${routeKey} with ${status}`).toContain(
+      value.error,
+    );
 };

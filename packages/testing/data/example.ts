@@ -8,7 +8,7 @@ import { parseJson, toJson } from '@lambda-service/client';
 import fc from 'fast-check';
 import { anyText } from '../any-text.ts';
 import { createOperation, key, toItem } from '../under-test.ts';
-import { compile, examplesOf, operations, schemaOf } from './contract.ts';
+import { compile, errorNumbersOf, examplesOf, operations, schemaOf } from './contract.ts';
 import { keysOf, newKeys } from './keys.ts';
 
 export type Item = Record<string, AttributeValue>;
@@ -66,6 +66,9 @@ export const newBody = <AsTyped = Body>(id = newId(), fields = content): AsTyped
 export const bodyOf = (id = newId(), fields = content): string =>
   (toJson(newBody(id, fields)) ?? '').replaceAll('\ufffd', '\\ufffd');
 
+/** The number of the error that an item gets if a different one has its key: the contract's example for 409. */
+export const [conflict = 0] = errorNumbersOf(responses.filter(({ status }) => status === 409));
+
 /** A body without the key, which the contract does not allow. */
 export const invalidBody = JSON.stringify(content);
 
@@ -99,8 +102,11 @@ const attributeOf = (value: unknown): AttributeValue => {
   return Array.isArray(value) ? { L: value.map(attributeOf) } : { M: attributesOf(value as object) };
 };
 
+/** The name of a field that no contract defines. */
+export const unknownField = 'no such field';
+
 /** Whether a body may have fields that the contract does not define. */
-export const acceptsUnknownFields = isAllowed({ 'no such field': 1 });
+export const acceptsUnknownFields = isAllowed({ [unknownField]: 1 });
 
 /** The fields of the content that may have any text. */
 const textFields = Object.keys(content).filter((field) =>
@@ -115,6 +121,9 @@ export const longFields = textFields.filter((field) => isAllowed({ [field]: long
 export const shortened = Object.keys(content)
   .map((field): [field: string, fields: Content] => [field, without(field, content)])
   .filter(([, fields]) => isValid({ ...fields, [key]: examples[0][key] }));
+
+/** A text that no log line and no error response may contain. */
+export const secret = 'top secret';
 
 /** Returns a content with this text in each field that may have any text. */
 export const withText = (text: string, fields = content): Content =>

@@ -4,7 +4,17 @@ import { advice } from '@lambda-service/tools/verdict';
 import { responses as gatewayResponses } from 'http-api-emulator/testing';
 import { breaksOf, readReleases } from 'openapi-contract';
 import { describe, expect, inject, test, vi } from 'vitest';
-import { compile, contract, examplesOf, isAllowed, type Operation, operations, tableKey } from '../data/index.ts';
+import {
+  compile,
+  contract,
+  examplesOf,
+  isAllowed,
+  newBody,
+  type Operation,
+  operations,
+  tableKey,
+} from '../data/index.ts';
+import { propertiesOf } from '../stack/template.ts';
 import { loadOperation } from '../under-test.ts';
 import { part } from './part.ts';
 
@@ -23,9 +33,14 @@ export const testContract = part('contract', () => {
     expect(breaksOf(released, contract), advice).toEqual([]);
   });
 
-  test('the contract refuses a key that DynamoDB cannot store: if it is text, give it minLength: 1 and maxLength: 512', () => {
-    for (const text of ['', 'x'.repeat(2_049), 'ü'.repeat(1_025)])
-      expect(isAllowed({ [tableKey.name]: text }), `${text.length} characters`).toBe(false);
+  test('the contract refuses a key that DynamoDB cannot store, of the table or of an index: if it is text, give it minLength: 1 and maxLength: 512', () => {
+    const [{ AttributeDefinitions: attributes } = {}] = Object.values(propertiesOf('AWS::DynamoDB::GlobalTable'));
+    const names = (attributes as { AttributeName: string }[]).map(({ AttributeName }) => AttributeName);
+    const keys = names.filter((name) => name in newBody());
+    expect(keys).toContain(tableKey.name);
+    for (const key of keys)
+      for (const text of ['', 'x'.repeat(2_049), 'ü'.repeat(1_025)])
+        expect(isAllowed({ [key]: text }), `${key} with ${text.length} characters`).toBe(false);
   });
 
   /**
@@ -85,8 +100,16 @@ export const testContract = part('contract', () => {
         message: error === notValid.error ? expect.any(String) : message,
       }));
       const documented = documentedErrors(operation);
-      expect(documented).toEqual(expect.arrayContaining(catalogue));
-      for (const error of documented) expect(catalogue).toContainEqual(error);
+      const place = `schemas/openapi.yaml, the responses of ${operation.routeKey}`;
+      for (const each of catalogue)
+        expect(documented, `${place}: add an example of the error ${each.error} with this message`).toContainEqual(
+          each,
+        );
+      for (const each of documented)
+        expect(
+          catalogue,
+          `${place}: the operation does not send the error ${each.error} with this message`,
+        ).toContainEqual(each);
     });
 
     test("has an example of each of the gateway's error responses that this operation's callers can get", () => {

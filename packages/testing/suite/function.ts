@@ -1,6 +1,6 @@
 /** Tests the source of the operation that adds an item: its responses, and what is seen only inside the process. */
 import { describe, expect, test, vi } from 'vitest';
-import { bodyOf, newId, operations, proxyEvent, withText } from '../data/index.ts';
+import { bodyOf, newId, operations, proxyEvent, secret, unknownField, withText } from '../data/index.ts';
 import { lambdaContext } from '../events.ts';
 import { type Invoke, invoker, startInProcess } from '../in-process.ts';
 import { drip, loseResponse, onFirstCall } from '../store/index.ts';
@@ -48,7 +48,7 @@ export const testFunction = part('responses', async () => {
       [{ TABLE_NAME: 'no-such-table' }, 500, { name: 'ResourceNotFoundException' }],
       [{ AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:9' }, 503, { cause: { code: 'ECONNREFUSED' } }],
     ])('has the cause of a failure with %j, which the response does not reveal', async (environment, status, cause) => {
-      const response = await (await start(environment))(proxyEvent(bodyOf(newId(), withText('secret'))));
+      const response = await (await start(environment))(proxyEvent(bodyOf(newId(), withText(secret))));
       expect(response).toMatchObject({ status, log: [{ value: { outcome: 'failed', cause } }] });
     });
   });
@@ -90,15 +90,15 @@ export const testFunction = part('responses', async () => {
   });
 
   test(`${createOperation.id} limits the size of a body in bytes, not in characters, and counts the bytes of a base64 body after decoding`, async () => {
-    const wide = `${bodyOf().slice(0, -1)},"more":"${'ü'.repeat(524_288)}"}`;
+    const wide = `${bodyOf().slice(0, -1)},"${unknownField}":"${'ü'.repeat(524_288)}"}`;
     expect((await service.invoke(proxyEvent(wide))).body).toMatchObject({ error: 41301 });
     const encoded = Buffer.from(bodyOf() + ' '.repeat(1_048_000)).toString('base64');
     expect((await service.invoke(proxyEvent(encoded, { isBase64Encoded: true }))).status).toBe(200);
   });
 
   test(`${createOperation.id} does not count brackets in a string as nesting, even if the string has escaped quotes or backslashes`, async () => {
-    const errorOf = async (text: string, more: string): Promise<unknown> => {
-      const body = `${bodyOf().slice(0, -1)},"text":${JSON.stringify(text)},"more":${more}}`;
+    const errorOf = async (text: string, other: string): Promise<unknown> => {
+      const body = `${bodyOf().slice(0, -1)},"nor this":${JSON.stringify(text)},"${unknownField}":${other}}`;
       return Object((await service.invoke(proxyEvent(body))).body).error;
     };
     const deep = '['.repeat(2_001);

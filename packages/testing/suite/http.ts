@@ -1,7 +1,7 @@
 /** Tests the contract over HTTP, against a local service or a deployment, whose table keeps the items. */
 import { createClient } from '@lambda-service/client';
 import { describe, expect, test } from 'vitest';
-import { bodyOf, createOperation, itemOf, newBody, newId, otherContent, responseTo } from '../data/index.ts';
+import { bodyOf, conflict, createOperation, itemOf, newBody, newId, otherContent, responseTo } from '../data/index.ts';
 import { isDeployed, isToSendAgain, reachService } from '../programs/index.ts';
 import { dynamoDbError } from '../store/index.ts';
 import { retryWhile } from '../waiting.ts';
@@ -75,7 +75,7 @@ export const testHttp = part('http', async () => {
     const stored = { ok: true, requestId: expect.stringMatching(/./), body: responseTo(id) };
     expect(await create(newBody(id))).toMatchObject(stored);
     expect(await create(newBody(id))).toMatchObject(stored);
-    expect(await create(newBody(id, otherContent))).toMatchObject({ ok: false, status: 409, error: 40901 });
+    expect(await create(newBody(id, otherContent))).toMatchObject({ ok: false, status: 409, error: conflict });
     expect(await service.read(id)).toEqual(itemOf(id));
   });
 });

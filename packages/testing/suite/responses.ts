@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import {
   acceptsUnknownFields,
   bodyOf,
+  conflict,
   content,
   contents,
   type Item,
@@ -17,8 +18,10 @@ import {
   newId,
   otherContent,
   responseTo,
+  secret,
   shortened,
   tableKey,
+  unknownField,
   withText,
 } from '../data/example.ts';
 import type { Fault, Faults } from '../store/faulty-store.ts';
@@ -62,7 +65,7 @@ const withFields = (body: string, fields: string): string => `${body.slice(0, -1
 /** Returns a field, as JSON text, with nested arrays and objects that give its body `levels` levels of nesting. */
 const nested = (levels: number, number: string): string => {
   const [arrays, objects] = [Math.floor((levels - 1) / 2), Math.ceil((levels - 1) / 2)];
-  return `"more":${'['.repeat(arrays)}${'{"a":'.repeat(objects)}${number}${'}'.repeat(objects)}${']'.repeat(arrays)}`;
+  return `"${unknownField}":${'['.repeat(arrays)}${'{"a":'.repeat(objects)}${number}${'}'.repeat(objects)}${']'.repeat(arrays)}`;
 };
 
 /** Defines tests of its responses while the store works. */
@@ -78,8 +81,11 @@ export const testResponses = (service: ServiceUnderTest): void => {
     });
 
     const unknown: [what: string, change: (body: string) => string][] = [
-      ['with unknown fields', (body) => withFields(body, '"height":1.5,"ID":"7","more":{"id":[1,null]}')],
-      ['with 2,000 levels of nesting', (body) => withFields(body, `"n":["[{\\"[{\\\\"],${nested(2_000, '1.5')}`)],
+      ['with unknown fields', (body) => withFields(body, `"${unknownField}":{"id":[1,null]},"nor this":1.5`)],
+      [
+        'with 2,000 levels of nesting',
+        (body) => withFields(body, `"nor this":["[{\\"[{\\\\"],${nested(2_000, '1.5')}`),
+      ],
     ];
     test.each<[what: string, change: (body: string) => string]>([
       ['with white space around the JSON', (body) => `\t${body.replace('{', '\r\n{ ')} `],
@@ -118,7 +124,7 @@ export const testResponses = (service: ServiceUnderTest): void => {
       const id = newId();
       expect(await post(bodyOf(id))).toMatchObject(ok(id));
       expect(await post(bodyOf(id))).toMatchObject(ok(id));
-      expect(await post(bodyOf(id, otherContent))).toMatchObject(refusal(40901));
+      expect(await post(bodyOf(id, otherContent))).toMatchObject(refusal(conflict));
       expect(await post(bodyOf(id, Object.fromEntries(Object.entries(content).reverse())))).toMatchObject(ok(id));
       expect(await read(id)).toEqual(itemOf(id));
     });
@@ -130,7 +136,7 @@ export const testResponses = (service: ServiceUnderTest): void => {
       ]) {
         const id = newId();
         expect(await post(bodyOf(id, stored))).toMatchObject(ok(id, stored));
-        expect(await post(bodyOf(id, other))).toMatchObject(refusal(40901));
+        expect(await post(bodyOf(id, other))).toMatchObject(refusal(conflict));
         expect(await read(id)).toEqual(itemOf(id, stored));
       }
     });
@@ -141,7 +147,7 @@ export const testResponses = (service: ServiceUnderTest): void => {
       const responses = await Promise.all(sent.map((fields) => post(bodyOf(id, fields))));
       const stored = sent.find((_, index) => responses[index]?.status === 200);
       expect(stored, 'acknowledged').toBeDefined();
-      expect(responses).toMatchObject(sent.map((fields) => (fields === stored ? ok(id, fields) : refusal(40901))));
+      expect(responses).toMatchObject(sent.map((fields) => (fields === stored ? ok(id, fields) : refusal(conflict))));
       expect(await read(id)).toEqual(itemOf(id, stored));
     });
   });
@@ -161,8 +167,8 @@ export const testResponses = (service: ServiceUnderTest): void => {
       ['half a JSON object', (body) => body.slice(0, -1), 40001],
       ['two JSON values', (body) => `${body}{}`, 40001],
       ['a trailing comma', (body) => `${body.slice(0, -1)},}`, 40001],
-      ['a number with a leading zero', (body) => withFields(body, '"more":007'), 40001],
-      ['a raw control character', (body) => withFields(body, '"more":"a\nb"'), 40001],
+      ['a number with a leading zero', (body) => withFields(body, `"${unknownField}":007`), 40001],
+      ['a raw control character', (body) => withFields(body, `"${unknownField}":"a\nb"`), 40001],
       ['a byte order mark', (body) => `\ufeff${body}`, 40001],
       ['a __proto__ field', (body) => withFields(body, '"__proto__":{}'), 40001],
       ['a constructor with a prototype', (body) => withFields(body, '"constructor":{"prototype":{}}'), 40001],
@@ -202,13 +208,13 @@ export const testResponses = (service: ServiceUnderTest): void => {
       test.each(notUtf8)('%s', async (_, hex) => {
         const bytes = Buffer.from(hex.replaceAll(' ', ''), 'hex');
         const withBytes = (body: string) =>
-          Buffer.concat([Buffer.from(`${body.slice(0, -1)},"more":"`), bytes, Buffer.from('"}')]);
+          Buffer.concat([Buffer.from(`${body.slice(0, -1)},"${unknownField}":"`), bytes, Buffer.from('"}')]);
         await refuses((body) => ({ body: withBytes(body), contentType: type }), 40001);
       });
     });
 
     test.each([
-      ['a value', '"more":"\ufffd"'],
+      ['a value', `"${unknownField}":"\ufffd"`],
       ['a key', '"\ufffd":1'],
     ])('for U+FFFD in %s, because the gateway may have put it there in place of invalid bytes', (_, fields) =>
       refuses((body) => ({ body: withFields(body, fields), contentType }), 40001),
@@ -254,8 +260,7 @@ export const lastingFaults: [what: string, fault: Fault, calls: [least: number, 
   ['is not DynamoDB', faults.captivePortal, [1, 3]],
 ];
 
-/** No log line and no error response may contain this text. */
-const fields = withText('secret');
+const fields = withText(secret);
 
 /** Defines tests of its responses while the store fails. */
 export const testFaults = ({ faults: store, read }: ServiceUnderTest & { faults: FaultyService }): void => {

@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { settingKeys } from '@lambda-service/cdk';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { createOperation, errorNumbersOf, operations } from '../../data/index.ts';
 
 const workflow = '.github/workflows/deploy.yml';
 
@@ -29,6 +30,18 @@ export const testDocuments = (): void => {
     const listed = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, key]) => key));
     const message = 'The table below "Settings" in docs/deploy.md must have the keys that @lambda-service/cdk reads';
     expect(listed.sort(), message).toEqual([...settingKeys].sort());
+  });
+
+  test('docs/api.md lists the errors of the contract', () => {
+    const text = readFileSync('docs/api.md', 'utf8');
+    const listed = [...text.matchAll(/^\| \d{3} \| (\d{5}) \|/gm)].map(([, number]) => Number(number));
+    const numbers = operations.flatMap(({ responses }) => errorNumbersOf(responses));
+    const ofCreate = operations
+      .filter(({ id }) => id === createOperation.id)
+      .flatMap(({ responses }) => errorNumbersOf(responses));
+    const advice = 'The table "Responses" in docs/api.md must have the numbers in schemas/openapi.yaml, and no others';
+    expect(listed, advice).toEqual(expect.arrayContaining(ofCreate));
+    expect(numbers, advice).toEqual(expect.arrayContaining(listed));
   });
 
   test.each(recipes)('the command in $document gives $app the settings that it needs', ({ app, given }) => {
