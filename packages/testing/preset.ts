@@ -1,9 +1,16 @@
 /** Vitest's configuration for a service, its tests, and the suite that every service must pass. */
+import { existsSync, globSync } from 'node:fs';
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /** The path of a module beside this one: TypeScript in a workspace, JavaScript in an installed package. */
 const beside = (name: string): string => path.join(import.meta.dirname, name + path.extname(import.meta.filename));
+
+/** Returns after how many milliseconds a test or a hook fails. */
+export const timeouts = (limit: number) => ({ testTimeout: limit, hookTimeout: limit, teardownTimeout: limit });
+
+/** For tests that start programs: the local service starts in 2 s, or in a minute on a very busy machine. */
+export const longTimeouts = timeouts(300_000);
 
 /**
  * Returns the options for all tests, including tests that run with another Vitest configuration.
@@ -12,10 +19,8 @@ const beside = (name: string): string => path.join(import.meta.dirname, name + p
 export const testOptions = (service: string) => ({
   setupFiles: beside('setup'),
   provide: { service: path.resolve(service) },
-  // Only a test that hangs takes this long. The local service starts in 2 s, or in a minute on a very busy machine.
-  testTimeout: 300_000,
-  hookTimeout: 300_000,
-  teardownTimeout: 300_000,
+  // Only a test that hangs takes this long.
+  ...timeouts(20_000),
   // Run test files in threads, which start faster than processes.
   pool: 'threads' as const,
   // By default, Vitest leaves one core idle, which is half of a machine with two cores.
@@ -38,23 +43,46 @@ export const testOptions = (service: string) => ({
  */
 const alone = '*.lambda|*.alone';
 
+/** The files that Vitest is told to run: its arguments, without its command and its options. */
+const filters = (): string[] =>
+  process.argv.slice(2).filter((each) => !/^-|^(run|watch|dev|list|related|bench)$|\*/.test(each));
+
+/**
+ * Returns the folders of tests that are in the folders, or around them, that Vitest is told to run; all if it is told
+ * anything else. Vitest itself compares an argument with any part of a path: `test` would select every file.
+ */
+const chosenOf = (patterns: string[]): string[] => {
+  const named = filters().map((each) => path.join(each, '.'));
+  if (named.length === 0 || !named.every((each) => existsSync(`${each}/.`))) return patterns;
+  const isIn = (inner: string, outer: string) => `${inner}/`.startsWith(`${outer}/`);
+  const all = globSync(patterns);
+  return named.flatMap((one) => (all.some((each) => isIn(one, each)) ? one : all.filter((each) => isIn(each, one))));
+};
+
 /**
  * The suffix of a file says which tests it contains: .test (unit), .fuzz (property), .fault, .trial or .e2e
- * (end-to-end). In the mode `journey`, only those run that need nothing but HTTP, and so work with a deployment.
+ * (end-to-end). The last two run only if an argument of Vitest names such a file, or the suffix. In the mode `journey`,
+ * only those run that need nothing but HTTP, and so work with a deployment.
  * @param folders the folders of the tests, as patterns
  * @example export default serviceTests('test/service.ts', ['test']);
  */
 export const serviceTests = (service: string, folders: string[]) => {
+  const isSlow = filters().some((each) => /\.(e2e|trial)\b/.test(each));
+  const suffixes = isSlow ? '{test,fuzz,trial,e2e}' : '{test,fuzz}';
   // Vitest compares !(…) with the beginning of the name only. Without the dot, it would leave out store-x.alone-y, too.
-  const shared = folders.map((folder) => `${folder}/**/!(@(${alone}).*).{test,fuzz,trial,e2e}.ts`);
-  const isolated = folders.flatMap((folder) => [
-    `${folder}/**/@(${alone}).{test,fuzz,trial,e2e}.ts`,
-    `${folder}/**/*.fault.ts`,
-  ]);
+  const chosen = chosenOf(folders);
+  const shared = chosen.map((folder) => `${folder}/**/!(@(${alone}).*).${suffixes}.ts`);
+  const isolated = chosen.flatMap((folder) => [`${folder}/**/@(${alone}).${suffixes}.ts`, `${folder}/**/*.fault.ts`]);
   // One worker, because to load the modules takes longer than to run the tests. They need no bundled stack.
-  const journey = { include: ['**/suite/http.e2e.ts', '**/*.journey.ts'], isolate: false, maxWorkers: 1 };
+  const journey = {
+    include: ['**/suite/http.e2e.ts', '**/*.journey.ts'],
+    isolate: false,
+    maxWorkers: 1,
+    ...longTimeouts,
+  };
   const whole = {
     globalSetup: beside('bundled-stack'),
+    ...(isSlow && longTimeouts),
     projects: [
       // Without isolation, a worker loads each module only once, not again for each test file. Loading the CDK and
       // the SDK takes most of the running time of a test file.

@@ -67,17 +67,24 @@ const verifyStack = async (functions: Functions, stack = stackName) => {
   return { code, heading, said, stderr };
 };
 
-test('verify lists each deployed function that runs the code of this folder, and names the commit in it', async () => {
-  const said = built.map(({ id, declared }) => `${id} version 7 matches: ${declared}`);
-  const commit = String.raw`commit [\da-f]{40}( and changes that are not committed)?`;
-  // A copy of the project may have no git repository, or one without a commit.
-  const hasCommit = spawnSync('git', ['rev-parse', 'HEAD']).status === 0;
-  const folder = hasCommit ? commit : 'this folder, which is not a git checkout';
-  const heading = expect.stringMatching(new RegExp(`^The stack ${stackName}, compared with ${folder}:$`));
-  expect(await verifyStack(matching)).toEqual({ code: 0, heading, said, stderr: '' });
-});
+/** Each of these synthesizes the stack in a child process. */
+const slow = { timeout: 60_000 };
 
-test('verify fails if the stack of a developer lacks a function, unless only prod has it', async () => {
+test(
+  'verify lists each deployed function that runs the code of this folder, and names the commit in it',
+  slow,
+  async () => {
+    const said = built.map(({ id, declared }) => `${id} version 7 matches: ${declared}`);
+    const commit = String.raw`commit [\da-f]{40}( and changes that are not committed)?`;
+    // A copy of the project may have no git repository, or one without a commit.
+    const hasCommit = spawnSync('git', ['rev-parse', 'HEAD']).status === 0;
+    const folder = hasCommit ? commit : 'this folder, which is not a git checkout';
+    const heading = expect.stringMatching(new RegExp(`^The stack ${stackName}, compared with ${folder}:$`));
+    expect(await verifyStack(matching)).toEqual({ code: 0, heading, said, stderr: '' });
+  },
+);
+
+test('verify fails if the stack of a developer lacks a function, unless only prod has it', slow, async () => {
   const functions = Object.fromEntries(
     Object.entries(matching).filter(([id]) => !/^(SmokeTest|OutsideCheck)/.test(id)),
   );
@@ -86,7 +93,7 @@ test('verify fails if the stack of a developer lacks a function, unless only pro
   expect(await verifyStack(fewer, `${stackName}-dev-anna`)).toMatchObject({ code: 1 });
 });
 
-test('verify says what is wrong with each function and each version of it that is called', async () => {
+test('verify says what is wrong with each function and each version of it that is called', slow, async () => {
   const other = strToU8('exports.handler = () => {};');
   const zip = zipSync({ 'index.js': other });
   const twice = Buffer.from(zipSync({ 'index.js': first.code, 'index.jt': other }));
@@ -120,12 +127,12 @@ test.each<[sentence: string, zip?: Uint8Array | number]>([
   [`The stack ${stackName} has no functions.`],
   [`The code of ${first.id} cannot be read: version 7 cannot be downloaded: S3 responded with 403`, 403],
   [`The code of ${first.id} cannot be read: invalid zip data`, strToU8('<html>')],
-])('verify fails with the sentence "%s"', async (sentence, zip) => {
+])('verify fails with the sentence "%s"', slow, async (sentence, zip) => {
   const functions = zip === undefined ? {} : { [first.id]: { 7: { zip, share: 1 } } };
   expect(await verifyStack(functions)).toMatchObject({ code: 1, said: [], stderr: `${sentence}\n` });
 });
 
-test('verify compares no stack that this folder does not make', async () => {
+test('verify compares no stack that this folder does not make', slow, async () => {
   const stderr = expect.stringMatching(/^This folder makes the stack (\w+)-dev for the stage dev, not \1s-dev\.\n$/);
   expect(await verifyStack(matching, `${stackName}s-dev`)).toMatchObject({ code: 1, said: [], stderr });
 });
