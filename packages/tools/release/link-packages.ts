@@ -1,6 +1,6 @@
 /** `node packages/tools/release/link-packages.ts <folder>` gives a copy of this project the packages that are installed here. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, globSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 
 /**
@@ -28,6 +28,16 @@ export const linkPackages = (project: string, copy: string): void => {
   // Copy what programs change. The links in .bin are relative, so they lead to the copy's packages.
   for (const name of ['.bin', '.package-lock.json'].filter((name) => existsSync(path.join(from, name))))
     cpSync(path.join(from, name), path.join(to, name), { recursive: true, verbatimSymlinks: true });
+  for (const [name] of older) {
+    const { bin = {} }: { bin?: Record<string, string> } = JSON.parse(
+      readFileSync(path.join(to, name, 'package.json'), 'utf8'),
+    );
+    for (const [command, file] of Object.entries(bin)) {
+      const place = path.join(to, '.bin', command);
+      rmSync(place, { force: true });
+      symlinkSync(path.join('..', name, file), place);
+    }
+  }
   // Node.js replaces files of its compile cache instead of changing them, so hard links will do. If there is no cache,
   // or another program removes a file meanwhile, programs only start half a second later.
   spawnSync('cp', ['-Rl', path.join(from, '.cache'), to]);
