@@ -67,7 +67,7 @@ const typeScriptOf = (form, { body }) => {
   const create = `create-${client}`.replaceAll(/-(\w)/g, (_, letter) => letter.toUpperCase());
   return `import { ${create} } from '${client}';
 
-const token = process.env.ACCESS_TOKEN ?? '';
+const token = process.env['ACCESS_TOKEN'] ?? '';
 const { ${id} } = ${create}({ baseUrl: '${location.origin}', token });
 console.log(await ${id}(${values.join(', ')}));`;
 };
@@ -127,9 +127,16 @@ const submit = async (form) => {
     const response = await send(request);
     const text = await response.text();
     if (latest.get(form) !== request) return;
-    const documented = form.parentElement.querySelector(`[data-status="${response.status}"] > summary`)?.textContent;
-    const words = documented ?? `${response.status} ${response.statusText}: This status is not in the contract.`;
-    show(`s${String(response.status)[0]}`, words, text === '' ? 'The response has no body.' : indented(text));
+    const documented = form.parentElement.querySelector(`[data-status="${response.status}"]`);
+    const words =
+      documented?.querySelector('summary').textContent ??
+      `${response.status} ${response.statusText}: This status is not in the contract.`;
+    // Headers that only some responses have say what is special about this one, such as that it is a replay.
+    const special = (documented?.dataset.special.match(/\S+/g) ?? [])
+      .filter((name) => response.headers.has(name))
+      .map((name) => `\n${name}: ${response.headers.get(name)}`);
+    const body = text === '' ? 'The response has no body.' : indented(text);
+    show(`s${String(response.status)[0]}`, words + special.join(''), body);
     headers.textContent = [...response.headers].map(([name, value]) => `${name}: ${value}`).join('\n');
     headers.parentElement.hidden = false;
   } catch (error) {
@@ -148,6 +155,11 @@ for (const form of document.forms) {
   });
   form.addEventListener('input', ({ target }) => {
     if (target.matches('select')) form.querySelector('.sent').value = target.value;
+  });
+  form.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    form.requestSubmit();
   });
   form.addEventListener('click', async ({ target }) => {
     if (!target.matches('.snippet button')) return;

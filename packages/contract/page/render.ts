@@ -77,13 +77,12 @@ const section = (operation: Operation, isOpen: boolean, languages: string[]): Ht
   return html`
 <details class="operation"${isOpen && html` open`}>
   <summary id="${operationId}"><h2><b>${method}</b> ${path} <small>${summary}${note}</small></h2></summary>
-  ${markdown(description)}
   <form data-id="${operationId}" data-method="${method}" data-path="${path}" autocomplete="off">
     <div>
       <h3>Request</h3>
       ${parameters.map(parameterInput)}
       ${requestBody && bodyInput(requestBody)}
-      <button>Send</button>
+      <button>Send</button> <small>or Ctrl+Enter</small>
     </div>
     <div>
       <h3>Response</h3>
@@ -93,6 +92,7 @@ const section = (operation: Operation, isOpen: boolean, languages: string[]): Ht
       ${languages.map(snippet)}
     </div>
   </form>
+  ${markdown(description)}
   ${body}
   <h3>Statuses</h3>
   ${Object.entries(responses).map(response)}
@@ -125,9 +125,11 @@ const bodyInput = ({ content }: Body): Html => {
   // Examples are text here, so that page.js need not parse a number, which it would round.
   const examples = examplesOf(jsonOf(content)).map(({ name, value }) => ({ name, text: toJson(value, 2) }));
   const options = examples.map(({ name, text }) => html`<option value="${text}">${name}</option>`);
+  // For browsers without the CSS property field-sizing, which ignores `rows`.
+  const rows = examples[0]?.text.split('\n').length;
   return html`
 ${options.length > 1 && html`<label>Example <select>${options}</select></label>`}
-<label>Body <textarea class="sent" rows="6" spellcheck="false">${examples[0]?.text}</textarea></label>`;
+<label>Body <textarea class="sent" rows="${rows}" spellcheck="false">${examples[0]?.text}</textarea></label>`;
 };
 
 const response = ([status, { description = '', headers = {}, content }]: [string, Operation['responses'][string]]) => {
@@ -137,8 +139,9 @@ const response = ([status, { description = '', headers = {}, content }]: [string
   );
   const required = each.flatMap(([name, header]) => (header.required ? [name] : []));
   const words = new Html(marked.parseInline(description, { async: false }));
+  const special = each.flatMap(([name, header]) => (header.required ? [] : [name]));
   return html`
-<details class="status" data-status="${status}">
+<details class="status" data-status="${status}" data-special="${special.join(' ')}">
   <summary><b class="s${status[0]}">${status} ${STATUS_CODES[status]}</b>: ${words}</summary>
   ${examplesOf(jsonOf(content)).map(({ summary, value }) => html`<p>${summary}</p><pre>${toJson(value, 2)}</pre>`)}
   ${content && html`<h4>Body</h4>${schemaHtml(jsonOf(content).schema)}`}

@@ -144,7 +144,7 @@ const responseIn = async (block: Locator): Promise<{ status: string; text: strin
   return { status: await status.innerText(), text: (await block.locator('.answer').textContent()) ?? '' };
 };
 
-test('the reference page shows every operation and that it is on this machine only, and one click adds an item', async () => {
+test('the reference page shows every operation and that it is on this machine only, and one click adds an item, and a key repeats that', async () => {
   expect(await page.title()).toBe(`${contract.info.title} API`);
   expect(await page.locator('header').innerText()).toContain('on your machine only');
   const shown = await page.locator('.operation > summary').allInnerTexts();
@@ -153,9 +153,15 @@ test('the reference page shows every operation and that it is on this machine on
   );
   const [{ id }] = examples;
   const { status, text } = await execute(creating());
-  expect(status).toMatch(/^200 OK: /);
+  expect(status).toMatch(/^200 OK: .*$/);
   expect(parseJson(text)).toEqual(responseTo(id, content));
   expect(await store.read(id)).toEqual(itemOf(id));
+  for (const key of ['Control+Enter', 'Meta+Enter']) {
+    const request = page.waitForRequest(url + path);
+    await creating().getByLabel('Body').press(key);
+    await request;
+    expect((await responseIn(creating())).status, key).toMatch(/^200 OK: .*\nIdempotent-Replayed: true$/);
+  }
   expect(complaints).toEqual([]);
 });
 
@@ -171,7 +177,7 @@ test('the reference page sends ids exactly, whether typed or from an example, an
   expect(await store.read(id)).toEqual(itemOf(id));
 
   const { status, text } = await execute(creating(), invalidBody);
-  expect(status).toMatch(/^400 Bad Request: /);
+  expect(status).toMatch(/^400 Bad Request: (?!unexpected)/);
   expect(JSON.parse(text)).toEqual({ error: errors.notValid.error, message: `${tableKey.name} is required` });
   expect((await execute(creating(), '')).text).toContain(errors.notJson.message);
 });
@@ -341,6 +347,30 @@ test.each([
     await page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`);
     expect(await page.evaluate('document.documentElement.scrollWidth'), 'width').toBe(viewport.width);
     expect(await faultsOf(), 'after a request, with everything open').toEqual([]);
+  },
+);
+
+test.each([desktop, { width: 390, height: 844 }])(
+  'the reference page, on a first screen of $width x $height, has the button, no empty box, and each example as high as its text',
+  async (viewport) => {
+    await page.setViewportSize(viewport);
+    const { [path]: { [method.toLowerCase()]: operation } = {} } = (await readContract(contractFile)).paths;
+    await openPageOf({ [path]: { [method.toLowerCase()]: operation } } as Contract['paths']);
+    const { y = 0, height = 0 } = (await sendButton(creating()).boundingBox()) ?? {};
+    expect(y + height).toBeLessThan(viewport.height);
+    expect(await creating().locator('pre:visible').count()).toBe(0);
+    for (const { name } of examples) {
+      await creating().getByLabel('Example').selectOption(name);
+      const [box, text] = await page.evaluate<[number, number]>(`(() => {
+        const box = document.querySelector('.sent');
+        const { clientHeight } = box;
+        box.style.height = 0;
+        const { scrollHeight } = box;
+        box.style.height = '';
+        return [clientHeight, scrollHeight];
+      })()`);
+      expect(box, name).toBe(text);
+    }
   },
 );
 
