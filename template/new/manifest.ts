@@ -67,6 +67,7 @@ export const manifestsFor = (root: string, packed: Packed[]): Record<string, str
     devDependencies: undefined,
     // Here, the compiler makes the types of both. In a service, those of the package are already made.
     scripts: {
+      ...client.scripts,
       prepack: client.scripts['prepack']
         ?.replace(' && tsc ', ` && tsc && ${copyTypes} `)
         .replace(' && cp ../LICENSE dist', ''),

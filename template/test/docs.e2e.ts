@@ -1,8 +1,7 @@
-/** Runs the commands and the code in README.md and client/README.md against a local service. */
-import { globSync, readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+/** Runs the commands and the code in README.md and client/README.md against a local service, as in this folder. */
+import { readFileSync } from 'node:fs';
+import { symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { pathWithCurl, run, startLocalService, testFolder } from '@lambda-service/testing/programs';
 import { fetchToken, readSession } from '@lambda-service/tools/session';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -39,12 +38,15 @@ describe.skipIf(reasonToSkip())('a reader of the READMEs', () => {
       stdout: expect.stringContaining('1 new, 0 stored, 0 already there, 0 failed'),
     });
 
-    const [source = ''] = globSync('client/*-client.ts', { cwd: root });
-    const client = pathToFileURL(path.join(root, source)).href;
     const file = path.join(folder, 'plant.mts');
+    const project = { extends: path.join(root, 'tsconfig.json'), include: [file] };
+    await writeFile(path.join(folder, 'tsconfig.json'), JSON.stringify(project));
+    await symlink(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
     const token = await fetchToken(readSession(folder));
     const node = async (code: string) => {
-      await writeFile(file, here(code).replace('plant-store-client', client));
+      await writeFile(file, here(code));
+      const compile = run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', folder]);
+      expect(await compile.ended).toEqual({ code: 0, stdout: '', stderr: '' });
       return run(process.execPath, [file], { ACCESS_TOKEN: token }).ended;
     };
     const [sample = ''] = blocks('From TypeScript', 'ts');

@@ -279,8 +279,7 @@ test('the reference page copies a curl command and TypeScript that send what is 
   const { stdout } = await run('sh', ['-c', await snippetFor(ids[0], 'curl')]).ended;
   expect(stdout).toMatch(/^HTTP\/1.1 200 /);
   const code = await snippetFor(ids[1], 'TypeScript');
-  const script = code.replace(`'${clientName()}'`, `'./${clientFile}'`);
-  const result = await run(process.execPath, ['--input-type=module', '-e', script], { ACCESS_TOKEN: token }).ended;
+  const result = await run(process.execPath, ['--input-type=module', '-e', code], { ACCESS_TOKEN: token }).ended;
   expect(result.stdout).toContain('status: 200');
   for (const id of ids) expect(await store.read(id)).toEqual(itemOf(id));
 });
