@@ -1,4 +1,5 @@
 /** Runs the commands and the code in README.md and client/README.md against a local service, as in this folder. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -37,6 +38,11 @@ describe.skipIf(reasonToSkip())('a reader of the READMEs', () => {
       code: 0,
       stdout: expect.stringContaining('1 new, 0 stored, 0 already there, 0 failed'),
     });
+
+    // Git ignores what a reader writes, and what an import with failures writes.
+    const written = ['plants.ndjson', 'plants.ndjson.failed.ndjson', '.local-service/plant.mts'];
+    const ignored = execFileSync('git', ['check-ignore', ...written], { cwd: root, encoding: 'utf8' });
+    expect(ignored.trim().split('\n')).toEqual(written);
 
     const file = path.join(folder, 'plant.mts');
     const project = { extends: path.join(root, 'tsconfig.json'), include: [file] };
