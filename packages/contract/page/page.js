@@ -128,9 +128,13 @@ const submit = async (form) => {
     const text = await response.text();
     if (latest.get(form) !== request) return;
     const documented = form.parentElement.querySelector(`[data-status="${response.status}"]`);
-    const words =
-      documented?.querySelector('summary').textContent ??
-      `${response.status} ${response.statusText}: This status is not in the contract.`;
+    // What the contract says of this error fits better than what it says of all responses with this status.
+    const [, error] = /^\{"error":(\d+)/.exec(text) ?? [];
+    const known = documented?.querySelector(`[data-error="${error}"]`)?.textContent;
+    const words = known
+      ? `${response.status} ${response.statusText}: ${known}`
+      : (documented?.querySelector('summary').textContent ??
+        `${response.status} ${response.statusText}: This status is not in the contract.`);
     // Headers that only some responses have say what is special about this one, such as that it is a replay.
     const special = (documented?.dataset.special.match(/\S+/g) ?? [])
       .filter((name) => response.headers.has(name))

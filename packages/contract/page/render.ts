@@ -143,7 +143,9 @@ const response = ([status, { description = '', headers = {}, content }]: [string
   return html`
 <details class="status" data-status="${status}" data-special="${special.join(' ')}">
   <summary><b class="s${status[0]}">${status} ${STATUS_CODES[status]}</b>: ${words}</summary>
-  ${examplesOf(jsonOf(content)).map(({ summary, value }) => html`<p>${summary}</p><pre>${toJson(value, 2)}</pre>`)}
+  ${examplesOf(jsonOf(content)).map(
+    ({ summary, value }) => html`<p data-error="${Object(value).error}">${summary}</p><pre>${toJson(value, 2)}</pre>`,
+  )}
   ${content && html`<h4>Body</h4>${schemaHtml(jsonOf(content).schema)}`}
   ${each.length > 0 && html`<h4>Headers</h4>${schemaHtml({ properties, required })}`}
 </details>`;
