@@ -5,7 +5,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { parseJson } from '@lambda-service/client';
 import { fetchToken, readSession } from '@lambda-service/tools/session';
-import { afterAll, expect } from 'vitest';
+import { afterAll, beforeEach, expect } from 'vitest';
 import { type Faults, startFaultyStore } from '../store/faulty-store.ts';
 import { readItem } from '../store/item-store.ts';
 import type { ServiceRequest, ServiceUnderTest } from '../suite/responses.ts';
@@ -33,6 +33,10 @@ const startLocal = async (): Promise<Reached> => {
   afterAll(store.close);
   const service = await startLocalService(folder, { AWS_ENDPOINT_URL_DYNAMODB: store.endpoint });
   afterAll(async () => void (await service.stop()));
+  beforeEach(({ onTestFailed }) => {
+    const before = service.output().length;
+    onTestFailed(() => console.error(`The local service printed:\n${service.output().slice(before)}`));
+  });
   const token = await fetchToken(readSession(folder));
   return { url: service.url, token, read: store.read, faults: store };
 };

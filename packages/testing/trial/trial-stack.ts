@@ -9,7 +9,7 @@ import type { AccessLogLine, Outcome } from 'http-api-emulator';
 import { closeServer, listen } from 'http-api-emulator/servers';
 import { type FunctionSpec, Functions, gateway, httpApi } from 'http-api-emulator/testing';
 import { readContract, referencePage } from 'openapi-contract/page';
-import { afterAll, inject } from 'vitest';
+import { afterAll, beforeEach, inject } from 'vitest';
 import { jsonHeaders, postItem, temporaryFolder } from '../programs/local-service.ts';
 import { closedDuring, keepingIdle } from '../servers/servers.ts';
 import { startFaultyStore } from '../store/faulty-store.ts';
@@ -95,6 +95,11 @@ export const startTrial = async (changes: Changes = {}) => {
   afterAll(store.close);
   const stack = await startTrialStack(store.endpoint, changes);
   afterAll(stack.close);
+  beforeEach(({ onTestFailed }) => {
+    const before = stack.invocations.length;
+    const log = () => stack.invocations.slice(before).flatMap(({ outcome }) => outcome.log);
+    onTestFailed(() => console.error('The functions last logged:', ...log().slice(-4)));
+  });
   return { store, stack };
 };
 
