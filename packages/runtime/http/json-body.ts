@@ -45,12 +45,22 @@ export const jsonBody = (): MiddlewareObj<HttpEvent> => {
         const decoded = Object.assign(event, { body: text, isBase64Encoded: false });
         if (mayRound.test(text)) event.body = parseExactly(text);
         else await parser.before?.({ ...request, event: decoded });
-      } catch {
+      } catch (error) {
         // Drop the parser's error: it contains the body, which must not be logged.
-        throw new CatalogueError(errors.notJson);
+        throw new CatalogueError(errors.notJson, withPlace(error));
       }
     },
   };
+};
+
+/** The end of JSON.parse's message if it says where. If it quotes the body instead, it ends with `is not valid JSON`. */
+const placeInJson = / JSON at position \d+ \(line (\d+) column (\d+)\)$/;
+
+/** Takes only the two numbers, because the rest of the parser's message may be the client's. */
+const withPlace = (error: unknown): string | undefined => {
+  const messages = [error, Object(error).cause].map((each) => String(Object(each).message));
+  const [, line, column] = messages.map((each) => placeInJson.exec(each)).find((found) => found !== null) ?? [];
+  return line && `line ${line}, column ${column} of the request body is not JSON`;
 };
 
 /** API Gateway encodes a body in base64 unless the gateway recognizes its content type as text. */

@@ -65,7 +65,11 @@ test('the command that npm start prints stores an item, and the output then has 
 });
 
 test.each<[status: number, cause: RegExp, sent: { body?: string; path?: string; authorization?: string }]>([
-  [400, / the request body must be JSON .*\n {4}Authorizer INFO .*\n {4}\w+ INFO .*"refused"/, { body: '{' }],
+  [
+    400,
+    / line 1, column 2 of the request body is not JSON\n {4}Authorizer INFO .*\n {4}\w+ INFO .*"refused"/,
+    { body: '{' },
+  ],
   [403, / the token is refused: malformed\n {4}Authorizer INFO .*"reason"/, { authorization: 'Bearer a.b.c' }],
   [400, / the path has an invalid escape sequence$/, { path: '/%' }],
   [404, / the API has no such route$/, { path: '/nothing' }],

@@ -87,7 +87,7 @@ test('npm start -- --watch reloads the functions that contain a changed file of 
     source.replace("'the request body must be JSON", "'changed: the request body must be JSON"),
   );
   const message = expect.stringMatching(/^changed: /);
-  expect(await post('{')).toMatchObject({ status: 400, body: { message } });
+  expect(await post('nul')).toMatchObject({ status: 400, body: { message } });
   await editUntil(reloaded, errors, () => original);
 });
 
