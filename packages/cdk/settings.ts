@@ -1,8 +1,9 @@
 /** Reads the settings from the CDK context (`-c key=value`, or cdk.json). docs/deploy.md says what each means. */
 import type { Node } from 'constructs';
 import { z } from 'zod';
+import { missingAccount } from './account.ts';
 
-/** An error that the person who deploys must fix in the settings or in the contract. Its message says how. */
+/** An error that the person who deploys must fix, such as a wrong setting. Its message says how. */
 export class ConfigurationError extends Error {}
 
 /** Only whoever names `prod` changes production. */
@@ -134,6 +135,8 @@ export const readContext = (node: Node): Context => {
     const message = `must be set together with ${key}, for the same stages; or leave out ${key}`;
     if (missing) throw refused(missing, undefined, message);
   }
+  const problem = missingAccount();
+  if (problem !== undefined) throw new ConfigurationError(problem);
   return context;
 };
 

@@ -145,6 +145,31 @@ describe('the CDK app', () => {
     expect([code, said]).toEqual([1, [message]]);
   });
 
+  test('says before the synthesis that a command of the CDK needs an account; others do without', async () => {
+    const app = path.join(await testFolder(), 'app.ts');
+    const settings = path.resolve('packages/cdk/settings.ts');
+    await writeFile(
+      app,
+      `import { readContext } from '${settings}';
+      try { readContext({ getAllContext: () => ({}), tryGetContext() {} }); console.log('goes on'); }
+      catch (error) { console.log(error.message); }
+      process.exit(1);`,
+    );
+    const none = { AWS_ACCESS_KEY_ID: '', AWS_EC2_METADATA_DISABLED: 'true', AWS_CONFIG_FILE: '/dev/null' };
+    const said = async (command: string, more = {}) => {
+      const args = [command, '--app', `node ${app}`, '--output', path.dirname(app)];
+      const { stdout } = await run('node_modules/.bin/cdk', args, {
+        ...none,
+        AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
+        ...more,
+      }).ended;
+      return stdout;
+    };
+    expect(await said('deploy')).toMatch(/^cdk deploy found no AWS credentials that work: set AWS_REGION, and .*\.$/m);
+    expect(await said('synth')).toContain('goes on');
+    expect(await said('deploy', { CDK_DEFAULT_ACCOUNT: '123456789012' })).toContain('goes on');
+  });
+
   test('runs on the Node.js in node_modules', async () => {
     const folder = await testFolder();
     await mkdir(path.join(folder, 'node_modules/.bin'), { recursive: true });
