@@ -10,21 +10,51 @@ export type Contract = {
   components: { schemas: Record<string, Schema>; [kind: string]: Record<string, Schema> };
 };
 
+/** What is wrong at a place of a contract: at `keys` in `at`, a part of the parsed document. Its message says what to do. */
+export class Refusal extends Error {
+  readonly at: object;
+  readonly keys: string[];
+
+  constructor(problem: string, at: object, ...keys: string[]) {
+    super(problem);
+    this.at = at;
+    this.keys = keys;
+  }
+}
+
+/** Does `work`. @throws Refusal for any other error, because only a part that is not as OpenAPI defines it can cause that */
+export const refuseMalformed = <T>(what: string, at: object, work: () => T): T => {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw new Refusal(
+      `${what} is not as OpenAPI 3.1 defines it: it lacks a list or an object (${(error as Error).message}).`,
+      at,
+    );
+  }
+};
+
 const targetOf = (contract: Contract, $ref: string): Schema | undefined => {
   const [, kind = '', name = ''] = /^#\/components\/(\w+)\/([\w.-]+)$/.exec($ref) ?? [];
   return contract.components[kind]?.[name];
 };
 
 /**
- * Returns what a $ref points to, or the value itself if it has no $ref. @throws Error if the $ref leads nowhere or in a
+ * Returns what a $ref points to, or the value itself if it has no $ref. @throws Refusal if the $ref leads nowhere or in a
  * circle
  */
 export const resolve = <T extends { $ref?: string }>(contract: Contract, value: T, followed: string[] = []): T => {
   const { $ref } = value;
   if ($ref === undefined) return value;
   const target = targetOf(contract, $ref);
-  if (target === undefined) throw new Error(`A reference leads to ${$ref}, which does not exist.`);
-  if (followed.includes($ref)) throw new Error(`${$ref} refers to itself.`);
+  if (target === undefined)
+    throw new Refusal(
+      `A reference leads to ${$ref}, which does not exist: name one of this document's components.`,
+      value,
+      '$ref',
+    );
+  if (followed.includes($ref)) throw new Refusal(`${$ref} refers to itself.`, value, '$ref');
   return resolve(contract, target as T, [...followed, $ref]);
 };
 

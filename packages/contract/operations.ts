@@ -1,6 +1,6 @@
-/** Reads the operations of an OpenAPI document. Throws an error for anything that is not supported. */
-import { type Contract, resolve, type Schema } from './document.ts';
-import { checkBody, checkSchemas, isInherited } from './schemas.ts';
+/** Reads the operations of an OpenAPI document. Throws a Refusal for anything that is not supported. */
+import { type Contract, Refusal, refuseMalformed, resolve, type Schema } from './document.ts';
+import { checkBody, checkSchemas, isInherited, isSchema } from './schemas.ts';
 
 /** For each place of a parameter, the property of API Gateway's event (payload format 2.0) that has its value. */
 export const eventProperties = { path: 'pathParameters', query: 'queryStringParameters', header: 'headers' } as const;
@@ -62,18 +62,30 @@ export const parametersByPlace = (contract: Contract, parameters: Parameter[]) =
     return here.length > 0 ? [{ property, here, required: always.map(({ name }) => name) }] : [];
   });
 
-/** Lists the operations in the contract's order. @throws Error that names the operation and what is not supported */
+/** Lists the operations in the contract's order. @throws Refusal that says what is not supported */
 export const readOperations = (contract: Contract): Operation[] => {
-  const operations = Object.entries(contract.paths).flatMap(([path, item]) =>
-    Object.entries(item).flatMap(([key, value]) => {
+  if (!isSchema(contract)) throw new Error('The contract must be an OpenAPI document.');
+  if (!isSchema(contract.paths)) throw new Refusal('The contract needs paths.', contract, 'paths');
+  if (!isSchema(contract.components?.schemas))
+    throw new Refusal('The contract needs schemas in components.', contract, 'components');
+  const operations = Object.entries(contract.paths).flatMap(([path, item]) => {
+    if (!isSchema(item)) throw new Refusal(`${path} needs an operation.`, contract.paths, path);
+    return Object.entries(item).flatMap(([key, value]) => {
       if (otherKeys.includes(key)) return [];
-      if (!methods.includes(key)) throw new Error(`${path} has ${key}, which is not supported.`);
+      if (!methods.includes(key)) throw new Refusal(`${path} has ${key}, which is not supported.`, item, key);
+      const route = `${key.toUpperCase()} ${path}`;
+      if (!isSchema(value)) throw new Refusal(`${route} must be an operation.`, item, key);
       const shared = (item['parameters'] ?? []) as OperationObject['parameters'];
-      return [new OperationReader(contract, key.toUpperCase(), path, value as OperationObject).read(shared)];
-    }),
-  );
+      const reader = new OperationReader(contract, key.toUpperCase(), path, value);
+      return [refuseMalformed(route, value, () => reader.read(shared))];
+    });
+  });
   const repeated = operations.find(({ id }, index) => operations.findIndex((other) => other.id === id) !== index);
-  if (repeated) throw new Error(`Two operations have the operationId ${repeated.id}.`);
+  if (repeated) {
+    const item = contract.paths[repeated.path] ?? {};
+    const why = `Two operations have the operationId ${repeated.id}: rename one.`;
+    throw new Refusal(why, item, repeated.method.toLowerCase(), 'operationId');
+  }
   checkSchemas(contract, contract.components.schemas);
   for (const { id, parameters, body, responses } of operations) {
     const used = [
@@ -102,7 +114,8 @@ class OperationReader {
 
   read(shared: OperationObject['parameters'] = []): Operation {
     const unsupported = Object.keys(this.#object).find((key) => !operationKeys.includes(key) && !key.startsWith('x-'));
-    if (unsupported !== undefined) throw this.#refuse(`has ${unsupported}, which is not supported`);
+    if (unsupported !== undefined)
+      throw this.#refuse(`has ${unsupported}, which is not supported`, this.#object, unsupported);
     const { summary } = this.#object;
     const body = this.#body();
     return {
@@ -117,8 +130,8 @@ class OperationReader {
     };
   }
 
-  #refuse(problem: string): Error {
-    return new Error(`${this.#method} ${this.#path} ${problem}.`);
+  #refuse(problem: string, at: object = this.#object, ...keys: string[]): Refusal {
+    return new Refusal(`${this.#method} ${this.#path} ${problem}.`, at, ...keys);
   }
 
   #id(): string {
@@ -148,7 +161,7 @@ class OperationReader {
     const byKey = new Map<string, Parameter>();
     // An operation's parameter overrides a parameter of its path item that has the same `in` and `name`.
     for (const each of [...shared, ...(this.#object.parameters ?? [])]) {
-      const parameter = this.#parameter(resolve(this.#contract, each));
+      const parameter = this.#parameter(resolve(this.#contract, each) as Schema);
       byKey.set(`${parameter.in} ${parameter.name}`, parameter);
     }
     const parameters = [...byKey.values()];
@@ -164,14 +177,18 @@ class OperationReader {
     return parameters;
   }
 
-  #parameter({ name = '', in: place = '', required = false, schema, ...others }: Schema): Parameter {
+  #parameter(object: Schema): Parameter {
+    const { name = '', in: place = '', required = false, schema, ...others } = object;
     const { description, example, examples, deprecated, ...unsupported } = others;
+    if (name === '') throw this.#refuse('has a parameter without a name', object);
     const what = `the parameter ${String(name)}`;
-    if (!(String(place) in eventProperties)) throw this.#refuse(`has ${what} in ${place}, which is not supported`);
-    if (isInherited(String(name))) throw this.#refuse(`has ${what}, whose name is not supported`);
+    if (!(String(place) in eventProperties))
+      throw this.#refuse(`has ${what} in ${place}, which is not supported`, object);
+    if (isInherited(String(name))) throw this.#refuse(`has ${what}, whose name is not supported`, object);
     const [keyword] = Object.keys(unsupported);
-    if (keyword !== undefined) throw this.#refuse(`has ${what} with ${keyword}, which is not supported`);
-    if (!(schema instanceof Object)) throw this.#refuse(`has ${what} without a schema`);
+    if (keyword !== undefined)
+      throw this.#refuse(`has ${what} with ${keyword}, which is not supported`, object, keyword);
+    if (!(schema instanceof Object)) throw this.#refuse(`has ${what} without a schema`, object);
     return {
       // Header names are case-insensitive, and the gateway's event has them in lower case.
       name: place === 'header' ? String(name).toLowerCase() : String(name),
@@ -184,13 +201,15 @@ class OperationReader {
   #body(): Schema | undefined {
     if (this.#object.requestBody === undefined) return undefined;
     const { required, content } = resolve(this.#contract, this.#object.requestBody);
-    if (required !== true) throw this.#refuse('has a body that is not required, which is not supported');
-    return this.#jsonSchema('a request body', content);
+    if (required !== true)
+      throw this.#refuse('has a body that is not required, which is not supported', this.#object, 'requestBody');
+    return this.#jsonSchema('a request body', content, this.#object.requestBody);
   }
 
   #responses(): Response[] {
     return Object.entries(this.#object.responses ?? {}).map(([status, reference]) => {
-      if (!/^[2345]\d\d$/.test(status)) throw this.#refuse(`has the response ${status}, which is not supported`);
+      if (!/^[2345]\d\d$/.test(status))
+        throw this.#refuse(`has the response ${status}, which is not supported`, this.#object, 'responses', status);
       const { headers = {}, content } = resolve(this.#contract, reference);
       return {
         status: Number(status),
@@ -198,7 +217,7 @@ class OperationReader {
           const { required = false, schema = {} } = resolve(this.#contract, reference);
           return { name: name.toLowerCase(), required, schema };
         }),
-        ...(content && { schema: this.#jsonSchema(`the response ${status}`, content) }),
+        ...(content && { schema: this.#jsonSchema(`the response ${status}`, content, reference) }),
         errorCodes: this.#examples(content).flatMap((value) =>
           value instanceof Object && 'error' in value && Number(status) >= 400 ? [Number(value.error)] : [],
         ),
@@ -212,10 +231,10 @@ class OperationReader {
     return example === undefined ? values : [example, ...values];
   }
 
-  #jsonSchema(what: string, content: Content['content'] = {}): Schema {
+  #jsonSchema(what: string, content: Content['content'] = {}, at: object): Schema {
     const { 'application/json': json, ...others } = content;
     if (json?.schema === undefined || Object.keys(others).length > 0)
-      throw this.#refuse(`has ${what} that is not application/json with a schema`);
+      throw this.#refuse(`has ${what} that is not application/json with a schema`, at);
     return json.schema;
   }
 }

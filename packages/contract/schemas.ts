@@ -2,9 +2,10 @@
  * Finds or changes the schemas inside other schemas, and refuses those from which the contract's compiler would generate
  * wrong validators or wrong types.
  */
-import { type Contract, resolve, type Schema } from './document.ts';
+import { type Contract, Refusal, refuseMalformed, resolve, type Schema } from './document.ts';
 
-export const notSupported = (what: string): Error => new Error(`${what} is not supported.`);
+export const notSupported = (what: string, at: object, ...keys: string[]): Refusal =>
+  new Refusal(`${what} is not supported.`, at, ...keys);
 
 /**
  * The keywords whose value is a schema, a list of schemas or a map of schemas. The values of all other keywords, such
@@ -29,31 +30,25 @@ export const schemasOf = (keyword: string, value: unknown): [name: string, schem
   return isGroup ? Object.entries(value).filter((entry): entry is [string, Schema] => isSchema(entry[1])) : [];
 };
 
-/** Applies `change` to each value. Puts the value's key before the message of an error. */
 const mapValues = (values: Schema, change: (value: unknown) => unknown): Schema =>
-  Object.fromEntries(
-    Object.entries(values).map(([key, value]) => {
-      try {
-        return [key, change(value)];
-      } catch (error) {
-        throw new Error(`${key}: ${(error as Error).message}`);
-      }
-    }),
-  );
+  Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value)]));
+
+/** Changes a schema, whose inner schemas are changed already. `original` is that part of the contract itself. */
+export type Change = (schema: Schema, original: Schema) => Schema;
 
 /** Applies `change` to a schema and to every schema inside it, innermost first. */
-export const mapSchema = (schema: Schema, change: (schema: Schema) => Schema): Schema => {
+export const mapSchema = (schema: Schema, change: Change): Schema => {
   const inner = (value: unknown): unknown => (isSchema(value) ? mapSchema(value, change) : value);
   const entries = Object.entries(schema).map(([keyword, value]) => {
     if (keywords.one.includes(keyword)) return [keyword, inner(value)];
     if (keywords.list.includes(keyword) && Array.isArray(value)) return [keyword, value.map(inner)];
     return [keyword, keywords.byName.includes(keyword) && isSchema(value) ? mapValues(value, inner) : value];
   });
-  return change(Object.fromEntries(entries));
+  return change(Object.fromEntries(entries), schema);
 };
 
 /** Applies `change` to each schema in a map, and to every schema inside that schema, innermost first. */
-export const mapSchemas = (schemas: Record<string, Schema>, change: (schema: Schema) => Schema) =>
+export const mapSchemas = (schemas: Record<string, Schema>, change: Change) =>
   mapValues(schemas, (schema) => mapSchema(schema as Schema, change)) as Record<string, Schema>;
 
 /** Keywords that only describe a value. */
@@ -65,26 +60,33 @@ const formats: Record<string, unknown[]> = {
 };
 
 /**
- * Checks that a map of schemas, and every schema inside them, use only what is supported. @throws Error that names what
- * is not, and where
+ * Checks that a map of schemas, and every schema inside them, use only what is supported. @throws Refusal that names what
+ * is not
  */
 export const checkSchemas = (contract: Contract, schemas: Record<string, Schema>): void => {
-  mapSchemas(schemas, (each) => {
-    const { $ref, ...others } = each;
-    // Any other keyword beside a $ref would be missing from the generated types.
-    const sibling = Object.keys(others).find((keyword) => !annotations.includes(keyword));
-    if ($ref !== undefined && sibling !== undefined) throw notSupported(`${sibling} beside a $ref to ${$ref}`);
-    if ('nullable' in each) throw notSupported('nullable');
-    const { properties = {}, required, dependentRequired = {} } = each;
-    const names = [Object.keys(properties as object), required, Object.values(dependentRequired as object)].flat(2);
-    const inherited = names.map(String).find(isInherited);
-    if (inherited !== undefined) throw notSupported(`A field with the name ${inherited}`);
-    refuseCircle(contract, each);
-    const type = ['integer', 'number'].find((name) => [each['type']].flat().includes(name));
-    if (type !== undefined) checkNumber(each, type);
-    else refuseRounded(each, ['enum', 'const', 'default']);
+  const wrong = Object.keys(schemas).find((name) => !isSchema(schemas[name]));
+  if (wrong !== undefined) throw new Refusal(`The schema ${wrong} must be an object.`, schemas, wrong);
+  mapSchemas(schemas, (_, each) => {
+    refuseMalformed('The schema', each, () => checkSchema(contract, each));
     return each;
   });
+};
+
+const checkSchema = (contract: Contract, each: Schema): void => {
+  const { $ref, ...others } = each;
+  // Any other keyword beside a $ref would be missing from the generated types.
+  const sibling = Object.keys(others).find((keyword) => !annotations.includes(keyword));
+  if ($ref !== undefined && sibling !== undefined)
+    throw notSupported(`${sibling} beside a $ref to ${$ref}`, each, sibling);
+  if ('nullable' in each) throw notSupported('nullable', each, 'nullable');
+  const { properties = {}, required, dependentRequired = {} } = each;
+  const names = [Object.keys(properties as object), required, Object.values(dependentRequired as object)].flat(2);
+  const inherited = names.map(String).find(isInherited);
+  if (inherited !== undefined) throw notSupported(`A field with the name ${inherited}`, each);
+  refuseCircle(contract, each);
+  const type = ['integer', 'number'].find((name) => [each['type']].flat().includes(name));
+  if (type !== undefined) checkNumber(each, type);
+  else refuseRounded(each, ['enum', 'const', 'default']);
 };
 
 /**
@@ -95,22 +97,22 @@ export const isInherited = (name: string): boolean => name in Object.prototype;
 
 const checkNumber = (schema: Schema, type: string): void => {
   const { format } = schema;
-  if (!formats[type]?.includes(format)) throw notSupported(`The format ${format} of type ${type}`);
+  if (!formats[type]?.includes(format)) throw notSupported(`The format ${format} of type ${type}`, schema, 'format');
   const isInt64 = format === 'int64';
   // Refuse `enum` and `const` for an int64: its value may be a number or a bigint, and a number is never strictly equal
   // to a bigint.
   const fixed = ['enum', 'const'].find((keyword) => keyword in schema);
-  if (isInt64 && fixed !== undefined) throw notSupported(`${fixed} of an int64`);
+  if (isInt64 && fixed !== undefined) throw notSupported(`${fixed} of an int64`, schema, fixed);
   const limits = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
   const wrong = limits.find((limit) => limit in schema && !Number.isFinite(schema[limit]));
-  if (wrong !== undefined) throw notSupported(`${wrong}: ${schema[wrong]}`);
+  if (wrong !== undefined) throw notSupported(`${wrong}: ${schema[wrong]}`, schema, wrong);
   // Refuse limits beyond ±(2^53 - 1): the YAML parser makes them doubles, so 9223372036854775806 would become 2^63.
   if (type === 'integer') refuseRounded(schema, [...limits, 'enum', 'const', 'default']);
 };
 
 const refuseRounded = (schema: Schema, keywords: string[]): void => {
   const rounded = keywords.find((keyword) => hasRounded(schema[keyword]));
-  if (rounded !== undefined) throw notSupported(`${rounded} with an integer beyond 2^53 - 1`);
+  if (rounded !== undefined) throw notSupported(`${rounded} with an integer beyond 2^53 - 1`, schema, rounded);
 };
 
 /** Whether a value from the YAML file contains an integer that the YAML parser may have rounded. */
@@ -128,7 +130,7 @@ const numbersIn = (value: unknown): number[] => {
  */
 const refuseCircle = (contract: Contract, schema: Schema, followed: unknown[] = []): void => {
   const { $ref, items, allOf, anyOf, oneOf } = schema;
-  if ($ref !== undefined && followed.includes($ref)) throw new Error(`${$ref} refers to itself.`);
+  if ($ref !== undefined && followed.includes($ref)) throw new Refusal(`${$ref} refers to itself.`, schema, '$ref');
   const refs = $ref === undefined ? followed : [...followed, $ref];
   const inside = $ref === undefined ? [items, allOf, anyOf, oneOf].flat() : [resolve(contract, schema)];
   for (const inner of inside.filter(isSchema)) refuseCircle(contract, inner, refs);
@@ -140,7 +142,7 @@ const refuseCircle = (contract: Contract, schema: Schema, followed: unknown[] = 
  */
 type Place = { path: string[]; isChoice: boolean };
 
-type NumberPlace = Place & { isInt64: boolean };
+type NumberPlace = Place & { isInt64: boolean; schema: Schema };
 
 /**
  * Refuses a request body in which a value may be a `number` and also an int64, and any `number` inside anyOf or the like:
@@ -149,23 +151,25 @@ type NumberPlace = Place & { isInt64: boolean };
 export const checkBody = (contract: Contract, schema: Schema): void => {
   const numbers = numbersOf(contract, schema, { path: [], isChoice: false }, []);
   const doubles = numbers.filter(({ isInt64 }) => !isInt64);
-  if (doubles.some(({ isChoice }) => isChoice))
-    throw notSupported('The type number inside anyOf, oneOf, not, if, contains or the like');
+  const choice = doubles.find(({ isChoice }) => isChoice);
+  if (choice) throw notSupported('The type number inside anyOf, oneOf, not, if, contains or the like', choice.schema);
   const isSame = (a: string[], b: string[]): boolean =>
     a.length === b.length && a.every((name, index) => name === '*' || b[index] === '*' || name === b[index]);
   const clash = doubles.find(({ path }) => numbers.some((other) => other.isInt64 && isSame(other.path, path)));
-  if (clash) throw notSupported(`The value ${clash.path.join('/')} with both type number and format int64`);
+  if (clash)
+    throw notSupported(`The value ${clash.path.join('/')} with both type number and format int64`, clash.schema);
 };
 
 const numbersOf = (contract: Contract, schema: Schema, place: Place, followed: unknown[]): NumberPlace[] => {
   const { $ref, type, format, default: standard, ...others } = schema;
-  if (standard !== undefined) throw notSupported(`The default of ${place.path.join('/') || 'a request body'}`);
+  if (standard !== undefined)
+    throw notSupported(`The default of ${place.path.join('/') || 'a request body'}`, schema, 'default');
   if ($ref !== undefined && followed.includes($ref)) return [];
   const refs = $ref === undefined ? followed : [...followed, $ref];
   const inside = $ref === undefined ? schemasIn(others, place) : [{ inner: resolve(contract, schema), place }];
   const isInt64 = format === 'int64';
   return [
-    ...(isInt64 || [type].flat().includes('number') ? [{ ...place, isInt64 }] : []),
+    ...(isInt64 || [type].flat().includes('number') ? [{ ...place, isInt64, schema }] : []),
     ...inside.flatMap((each) => numbersOf(contract, each.inner, each.place, refs)),
   ];
 };

@@ -2,7 +2,7 @@
  * Generates TypeScript from the contract: types of its schemas and operations, and data for the client and the stack.
  */
 import { compile } from 'json-schema-to-typescript';
-import { type Contract, resolve, type Schema } from './document.ts';
+import { type Contract, Refusal, resolve, type Schema } from './document.ts';
 import { type Operation, parametersByPlace } from './operations.ts';
 import { mapSchema, mapSchemas } from './schemas.ts';
 
@@ -42,13 +42,15 @@ const forTypes =
   };
 
 /** Refuses schema names that would lead to two exports with the same name, or hide a type that the output uses. */
-const checkNames = (schemas: string[], interfaces: string[]): void => {
+const checkNames = (named: Contract['components']['schemas'], interfaces: string[]): void => {
+  const schemas = Object.keys(named);
   const taken = [...interfaces, 'Schemas', 'Operations', 'OperationId', 'Readonly', 'Record'];
   const types = schemas.map(typeName);
   const wrong = schemas.find(
     (name, index) => !/^[A-Z]\w*$/.test(name) || taken.includes(name) || types.indexOf(typeName(name)) !== index,
   );
-  if (wrong !== undefined) throw new Error(`The schema ${wrong} needs another name, which must be like NewThing.`);
+  if (wrong !== undefined)
+    throw new Refusal(`The schema ${wrong} needs another name, which must be like NewThing.`, named, wrong);
 };
 
 export const compileTypes = async (contract: Contract, operations: Operation[]): Promise<string> => {
@@ -57,7 +59,7 @@ export const compileTypes = async (contract: Contract, operations: Operation[]):
     Object.entries(schemas).map(([name, schema]) => [name, { ...schema, title: typeName(name) }]),
   );
   const interfaces = Object.assign({}, ...operations.map((operation) => interfacesOf(contract, operation)));
-  checkNames(Object.keys(bodies), Object.keys(interfaces));
+  checkNames(contract.components.schemas, Object.keys(interfaces));
   const named = { ...Object.fromEntries(Object.keys(bodies).map((name) => [name, ref(name)])), ...interfaces };
   const types = await compile({ ...object(named), $defs: bodies }, 'Schemas', {
     additionalProperties: false,

@@ -5,7 +5,8 @@ import { _Code, type Name } from 'ajv/dist/compile/codegen/code.js';
 import standaloneCode from 'ajv/dist/standalone/index.js';
 import addFormats from 'ajv-formats';
 import { build } from 'esbuild';
-import { type Contract, resolve, type Schema } from './document.ts';
+import { checkValues, compileOrRefuse } from './ajv-refusals.ts';
+import { type Contract, Refusal, resolve, type Schema } from './document.ts';
 import { eventProperties, type Operation, parametersByPlace } from './operations.ts';
 import { annotations, mapSchema, mapSchemas, notSupported } from './schemas.ts';
 
@@ -94,21 +95,27 @@ const formats = {
 };
 
 /** Also removes annotations, which would otherwise be in a bundle if Ajv copies a schema into the code. */
-const withOwnKeywords = (annotated: Schema): Schema => {
+const withOwnKeywords = (annotated: Schema, original: Schema): Schema => {
   const schema = Object.fromEntries(Object.entries(annotated).filter(([keyword]) => !annotations.includes(keyword)));
   const types = [schema['type']].flat();
   const [type, ...others] = types.filter((each) => each !== 'null');
   const isNumber = types.includes('integer') || types.includes('number');
-  if (isNumber && others.length > 0) throw notSupported(`The type ${types.join(' or ')}`);
+  if (isNumber && others.length > 0) throw notSupported(`The type ${types.join(' or ')}`, original, 'type');
   if (types.includes('string')) return { ...schema, wellFormed: true };
   if (!isNumber) return schema;
+  const unsupported = Object.keys(schema).find((keyword) => !numberKeywords.includes(keyword));
+  if (unsupported) throw notSupported(`${unsupported} of a number`, original, unsupported);
   return numberSchema(schema, type === 'integer', types.includes('null'));
 };
 
+/** The keywords that a number may have. */
+const numberKeywords = [
+  ...['type', 'format', 'enum', 'const'],
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
+];
+
 const numberSchema = (schema: Schema, integer: boolean, orNull: boolean): Schema => {
   const { type, format = '', minimum, maximum, exclusiveMinimum, exclusiveMaximum, ...others } = schema;
-  const unsupported = Object.keys(others).find((keyword) => !['enum', 'const'].includes(keyword));
-  if (unsupported) throw notSupported(`${unsupported} of a number`);
   const [least, most] = integer ? (integerLimits[String(format)] ?? safeIntegers) : [];
   // Use the schema's limit or the format's, whichever is stricter.
   const min = typeof minimum === 'number' && (least === undefined || minimum > least) ? minimum : least;
@@ -148,7 +155,7 @@ const parameterList = (contract: Contract, { parameters }: Operation): object[] 
     const item = type === 'array' ? resolve(contract, items as Schema) : resolve(contract, schema);
     const scalar = item['type'];
     if (!['string', 'integer', 'number', 'boolean'].includes(String(scalar)) || (type === 'array' && place !== 'query'))
-      throw new Error(`The parameter ${name} has a type that is not supported.`);
+      throw new Refusal(`The parameter ${name} has a type that is not supported.`, schema);
     return {
       name,
       property: eventProperties[place],
@@ -176,9 +183,10 @@ const checkDefault = (contract: Contract, ajv: Ajv2020, { name, schema }: Operat
   const { default: value, ...others } = resolve(contract, schema);
   const isBesideRef = schema['$ref'] !== undefined && schema['default'] !== undefined;
   const isOther = others['type'] === 'array' || others['format'] === 'int64';
-  if (isBesideRef || (value !== undefined && isOther)) throw notSupported(`The default of the parameter ${name}`);
+  if (isBesideRef || (value !== undefined && isOther))
+    throw notSupported(`The default of the parameter ${name}`, schema);
   if (value !== undefined && !ajv.validate(forAjv(schema), value))
-    throw new Error(`The default of the parameter ${name} does not match the parameter's schema.`);
+    throw new Refusal(`The default of the parameter ${name} does not match the parameter's schema.`, schema);
 };
 
 /**
@@ -210,9 +218,10 @@ export const compileValidators = async (
   for (const name of ['regex', 'iso-time', 'iso-date-time']) delete ajv.formats[name];
   const schemas = mapSchemas(contract.components.schemas, withOwnKeywords);
   ajv.addSchema({ $id: 'contract', components: { schemas } }, undefined, false, false);
+  checkValues(ajv, contract, operations);
   const modules = operations.map(async (operation) => {
     const schema = eventSchema(contract, operation);
-    const validate = ajv.compile(forAjv(schema));
+    const validate = compileOrRefuse(ajv, contract, operation, [forAjv(schema), withOwnKeywords]);
     const parameters = `export const parameters = ${JSON.stringify(parameterList(contract, operation))};\n`;
     const names = `export const names = ${JSON.stringify(namesIn(contract, schema))};\n`;
     for (const parameter of operation.parameters) checkDefault(contract, ajv, parameter);

@@ -57,7 +57,7 @@ test('infra/app.ts synthesizes the contract as it is now', async () => {
 test('if the contract is refused, infra/app.ts says why in one line, and synthesizes nothing', async () => {
   await write('schemas/openapi.yaml', original.replace('operationId:', 'x-id:'));
   const folder = path.join(home, 'refused');
-  const stderr = expect.stringMatching(/^schemas\/openapi\.yaml: .*operationId.*\n$/);
+  const stderr = expect.stringMatching(/^schemas\/openapi\.yaml:\d+:\d+: .*operationId.*\n$/);
   expect(await synthesize(folder)).toEqual({ code: 1, stdout: '', stderr });
   await expect(readFile(folder)).rejects.toThrow('ENOENT');
 });

@@ -39,9 +39,11 @@ test('the contract is refused if it has another method, an operationId twice, or
   const [item = {}] = Object.values(contractWith({}).paths);
   const read = (paths: Record<string, Schema>) => () => readOperations({ ...head, paths, components: { schemas: {} } });
   expect(read({ '/x': { trace: {} } })).toThrow('/x has trace, which is not supported.');
-  expect(read({ '/things/{id}': item, '/other/{id}': item })).toThrow('Two operations have the operationId putThing.');
+  expect(read({ '/things/{id}': item, '/other/{id}': item })).toThrow(
+    'Two operations have the operationId putThing: rename one.',
+  );
   const gone = contractWith({ responses: { 200: { $ref: '#/components/responses/Gone' } } });
-  expect(() => readOperations(gone)).toThrow('A reference leads to #/components/responses/Gone, which does not exist.');
+  expect(() => readOperations(gone)).toThrow('leads to #/components/responses/Gone, which does not exist: ');
 });
 
 const anywhere = 'The type number inside anyOf, oneOf, not, if, contains or the like';
@@ -61,8 +63,8 @@ test.each<[schema: Schema, what: string]>([
     { allOf: [{ properties: { n: int64 } }, { additionalProperties: { type: 'number' } }] },
     'The value * with both type number and format int64',
   ],
-  [{ type: 'integer', format: 'uint8' }, 'body: The format uint8 of type integer'],
-  [{ properties: { n: { type: 'integer', multipleOf: 2 } } }, 'n: multipleOf of a number'],
+  [{ type: 'integer', format: 'uint8' }, 'The format uint8 of type integer'],
+  [{ properties: { n: { type: 'integer', multipleOf: 2 } } }, 'multipleOf of a number'],
   [{ properties: { n: { items: { type: 'string', default: '' } } } }, 'The default of n/*'],
   [{ ...int64, enum: [1] }, 'enum of an int64'],
   [{ type: 'number', minimum: '1' }, 'minimum: 1'],
