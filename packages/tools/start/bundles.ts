@@ -7,7 +7,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { esbuildOptions, explainError, functions, listEntries, outputOf } from '@lambda-service/cdk/bundling';
 import { type BuildOptions, type BuildResult, build, stop } from 'esbuild';
-import { ourCommand } from '../terminal.ts';
+import { messageOf, ourCommand } from '../terminal.ts';
 
 /**
  * esbuild's options for a separate source map, with paths relative to the project's folder. The bundle stays the same
@@ -133,6 +133,24 @@ export const toSources = (stack: string, mapAt: (bundle: string) => SourceMap | 
     const { originalSource, originalLine, originalColumn } = origin;
     return `${originalSource}:${originalLine + 1}:${originalColumn + 1}${minified === '' ? end : ''}`;
   });
+
+/**
+ * Waits until functions with these bundles are loaded.
+ * @throws Error whose stack traces point to the sources, if a function cannot be loaded
+ */
+export const whenLoaded = async <T>(loading: Promise<T>, bundles: Iterable<Bundle>): Promise<T> => {
+  try {
+    return await loading;
+  } catch (error) {
+    const mapAt = (file: string): SourceMap | undefined => {
+      const sha256 = hashOf(file);
+      const { map } = [...bundles].find((made) => made.sha256 === sha256) ?? {};
+      return map === undefined ? undefined : new SourceMap(JSON.parse(map));
+    };
+    const withoutNode = messageOf(error).replaceAll(/\n +at [^\n]*\bnode:[^\n]*/g, '');
+    throw new Error(toSources(withoutNode, mapAt), { cause: error });
+  }
+};
 
 /**
  * Returns a log with source lines in its stack traces. Finds a map by the hash of the bundle's file, not by the hash in

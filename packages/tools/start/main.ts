@@ -11,7 +11,7 @@ import type { Contract } from 'openapi-contract/document';
 import { curlLine, exampleRequest, readContract, referencePage } from 'openapi-contract/page';
 import { runApp, type Stacks } from '../app.ts';
 import { ourCommand } from '../terminal.ts';
-import { prebuildBundles, withSources, writeBundles } from './bundles.ts';
+import { prebuildBundles, whenLoaded, withSources, writeBundles } from './bundles.ts';
 import { reserveIssuer } from './issuer-address.ts';
 import { logFormat } from './log-format.ts';
 import type { Service } from './reloader.ts';
@@ -101,7 +101,7 @@ const startService = async (serving: Serving, { debug: inspectorPort, watch, ver
     }),
   });
   if (inspector) serving.defer(inspector.closeInspector);
-  await emulator.warmUp();
+  await whenLoaded(emulator.warmUp(), bundles.values());
   for (const line of notServed(emulator.stack)) say(line);
 
   let removeSession = () => {};

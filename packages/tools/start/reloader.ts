@@ -9,7 +9,7 @@ import type { Emulator } from 'http-api-emulator';
 import { ReloadQueue, type Serving, say } from 'http-api-emulator/command';
 import { runToEnd, type Stacks } from '../app.ts';
 import { withoutHash } from '../terminal.ts';
-import { type Bundle, bundleOf, bundleOptions, keepBundle, writeBundle, writeBundles } from './bundles.ts';
+import { type Bundle, bundleOf, bundleOptions, keepBundle, whenLoaded, writeBundle, writeBundles } from './bundles.ts';
 
 /** The running service. */
 export type Service = {
@@ -172,7 +172,7 @@ class Reloader {
     await Promise.allSettled([written, synthesizing]);
     // If both fail, the app does because it got no bundles.
     const bundles = await bundling;
-    await reloadStack(await synthesizing);
+    await whenLoaded(reloadStack(await synthesizing), bundles.values());
     this.#service.bundles.clear();
     for (const [entry, made] of bundles) this.#keep(entry, made);
     return `the stack, which serves ${emulator.routeKeys.join(', ')}`;
@@ -186,7 +186,7 @@ class Reloader {
     const swaps = await Promise.allSettled(
       changed.map(async ({ name, entry, made }) => {
         const folder = path.dirname(await writeBundle(this.#service.outdir, made));
-        await this.#service.emulator.swap(name, folder, { BUNDLE_SHA256: made.sha256 });
+        await whenLoaded(this.#service.emulator.swap(name, folder, { BUNDLE_SHA256: made.sha256 }), [made]);
         this.#keep(entry, made);
       }),
     );

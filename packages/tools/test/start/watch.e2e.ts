@@ -91,6 +91,18 @@ test('npm start -- --watch reloads the functions that contain a changed file of 
   await editUntil(reloaded, errors, () => original);
 });
 
+test('npm start -- --watch names the line of the sources that throws while a function is loaded', async () => {
+  const original = await read(operation);
+  const line = original.split('\n').length;
+  await editUntil(
+    new RegExp(`: Error: broken\\n.*\\nError: broken\\n +at .*${operation}:${line}:\\d+.*\\nNot reloaded`, 's'),
+    operation,
+    (source) => `${source}throw new Error('broken');\n`,
+  );
+  expect(await post(bodyOf())).toMatchObject({ status: 200 });
+  await edit(operation, () => original);
+});
+
 test('npm start -- --watch prints stack traces with line numbers of the changed sources', async () => {
   const original = await read(operation);
   const failing = `throw new Error('oops')`;
