@@ -43,7 +43,11 @@ export const lambdaAuthorizer = (spec: LambdaAuthorizerSpec, { id, region }: Acc
     const identity = identitySources.map((source) => {
       const value = identityOf(event, source);
       if (value !== undefined) return value;
-      throw new Refused(responses.unauthorized, `${name}: not called, because the request has no ${source}`);
+      const missing = source
+        .replace('$request.header.', 'header ')
+        .replace('$request.querystring.', 'query parameter ');
+      // What is missing comes first, because a terminal may cut the line.
+      throw new Refused(responses.unauthorized, `no ${missing}, so the authorizer is not called`);
     });
     const { apiId, stage, http } = event.requestContext;
     const path = http.path.slice(stagePath(stage).length) || '/';

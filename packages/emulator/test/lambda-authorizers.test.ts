@@ -107,14 +107,14 @@ describe('the identity sources', () => {
   });
 
   test.each([
-    ['no header', [], '/orders?user=u', key],
-    ['an empty header', ['X-Key:'], '/orders?user=u', key],
-    ['no query string', ['X-Key: k'], '/orders', user],
-    ['a query parameter in capitals', ['X-Key: k'], '/orders?USER=u', user],
+    ['no header', [], '/orders?user=u', 'header X-Key'],
+    ['an empty header', ['X-Key:'], '/orders?user=u', 'header X-Key'],
+    ['no query string', ['X-Key: k'], '/orders', 'query parameter user'],
+    ['a query parameter in capitals', ['X-Key: k'], '/orders?USER=u', 'query parameter user'],
   ])('must all have a value: the gateway responds 401 to a request with %s', async (_, headers, target, missing) => {
     const answer = await ask({}, withSources(key, user), `GET ${target}`, headers);
     expect(answer).toMatchObject({ status: 401, body: '{"message":"Unauthorized"}', called: [] });
-    expect(answer.log[0]?.error).toBe(`Authorizer: not called, because the request has no ${missing}`);
+    expect(answer.log[0]?.error).toBe(`no ${missing}, so the authorizer is not called`);
   });
 
   test('may be an empty list; the authorizer is then called for every request', async () => {
