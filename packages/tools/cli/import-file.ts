@@ -6,7 +6,7 @@ import path from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Operation } from '@lambda-service/client';
-import { type Define, matching, messageOf, printable, Stopped, type Terminal } from '../terminal.ts';
+import { type Define, matching, messageOf, ourCommand, printable, Stopped, type Terminal } from '../terminal.ts';
 import { addsItem, addTarget, connect, explain, type Operations, type Target } from './connection.ts';
 import { type Create, type Failure, ImportEnded, importLines, newline, retryWhileSilent } from './import-lines.ts';
 import { readOperations } from './operations.ts';
@@ -130,7 +130,7 @@ const importFile = async (given: string, options: Options, { process, console, s
     end.abort();
     progress.stop();
     const problem = await removeDone(input, last.end).catch(messageOf);
-    const soFar = `${progress} so far. ${problem ?? howToGoOn(input, last.number)}`;
+    const soFar = `${progress} so far. ${problem ?? howToGoOn(input, last.number, [given, options])}`;
     if (stopped.aborted) throw new Stopped(`Stopped: ${soFar}`);
     const reason = error instanceof ImportEnded && chosen ? explain(...chosen, error.cause, url) : messageOf(error);
     throw new Error(`${reason}\n${soFar}`);
@@ -156,11 +156,20 @@ const removeDone = async ({ isFailedLines, failures }: Input, end: number): Prom
   });
 };
 
-const howToGoOn = ({ isFailedLines }: Input, lastLine: number): string => {
+const howToGoOn = ({ isFailedLines }: Input, lastLine: number, [given, options]: [string, Options]): string => {
   if (isFailedLines) return 'Run it again: the file has the lines that are left.';
   if (lastLine === 0) return 'Run it again: no item is stored twice.';
-  return `To go on, run it again with the same input and --from ${lastLine + 1}.`;
+  const { operation, stack, url, token } = options;
+  const words = Object.entries({ operation, stack, url }).flatMap(([name, value]) =>
+    value ? [`--${name}`, value] : [],
+  );
+  // The token itself would stay in the terminal's history.
+  const more = [...(token ? ['--token …'] : []), `--from ${lastLine + 1}`];
+  const command = [ourCommand, ...['import', given, ...words].map(quoted), ...more].join(' ');
+  return `To go on${given === '-' ? ' with the same input' : ''}:\n${command}`;
 };
+
+const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 /** A line that an import could not store. `source` is the imported file's name, `number` the number of the line. */
 export type FailedLine = { source: string; number: number; bytes: Buffer; failure: Failure };

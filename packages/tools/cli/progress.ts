@@ -7,6 +7,17 @@ const interval = 10_000;
 /** The rate shown is that of the last five to ten seconds. In milliseconds. */
 const recent = 5_000;
 
+/** Says how long the rest will take, in words such as `2m5s left, `; nothing while that is not known. */
+export const timeLeft = (seconds: unknown): string => {
+  if (typeof seconds !== 'number') return '';
+  const step = seconds > 3_600 ? 60 : seconds > 10 ? 5 : 1;
+  const rounded = step * Math.round(seconds / step);
+  const [hours, minutes, rest] = [Math.floor(rounded / 3_600), Math.floor(rounded / 60) % 60, rounded % 60];
+  const units = { h: hours, m: minutes, s: rest };
+  const shown = Object.entries(units).filter(([, count]) => count > 0);
+  return `${shown.map(([unit, count]) => `${count}${unit}`).join('') || '0s'} left, `;
+};
+
 type Output = CommandProcess['stderr'];
 
 /** Counts lines or items by their outcomes. Shows the counts on a terminal, or else prints them every ten seconds. */
@@ -23,8 +34,11 @@ export class Progress<Outcome extends string> {
   constructor(counts: Record<Outcome, number>, total: number, output: Output) {
     this.counts = counts;
     this.#output = output;
-    const format = `${total > 0 ? '{bar} {percentage}%, {eta_formatted} left, ' : ''}{counts}`;
-    this.#bar = new SingleBar({ format, barsize: 10, etaBuffer: 1_000, stream: output });
+    const format = `${total > 0 ? '{bar} {percentage}%, {eta_formatted}' : ''}{counts}`;
+    // In the first seconds, the rate says little about the rest: `5h left` would soon be `4m left`.
+    const formatTime = (seconds: unknown): string =>
+      performance.now() - this.#since.at < recent ? '' : timeLeft(seconds);
+    this.#bar = new SingleBar({ format, barsize: 10, etaBuffer: 1_000, formatTime, stream: output });
     // cli-progress draws nothing if the output is not a terminal.
     this.#bar.start(total, 0, { counts: this.#withRate() });
     if (!output.isTTY) this.#timer = setInterval(() => this.say(this.#withRate()), interval).unref();

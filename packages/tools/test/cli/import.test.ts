@@ -10,7 +10,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Failed, Operations } from '../../cli/connection.ts';
 import { chooseOperation, concurrencyFor, FailedLines, listAdding } from '../../cli/import-file.ts';
 import { type Create, ImportEnded, type ImportedLine, importLines, retryWhileSilent } from '../../cli/import-lines.ts';
-import { Progress } from '../../cli/progress.ts';
+import { Progress, timeLeft } from '../../cli/progress.ts';
 
 const requestId = 'QcNvjVNaC1t4m14=';
 const stored = { ok: true as const, status: 200, headers: new Headers(), requestId, body: { name: 'x' } };
@@ -246,6 +246,21 @@ describe('an import whose service stops answering', () => {
     const create = retryWhileSilent(async () => silent, expect.unreachable, { giveUpAfter: 60_000, retryDelay });
     await expect(importText('{"id":1}', create)).rejects.toThrow(ImportEnded);
   });
+});
+
+test.each<[seconds: unknown, text: string]>([
+  // cli-progress passes text until it knows the time.
+  ['0', ''],
+  ['INF', ''],
+  [0, '0s left, '],
+  [9, '9s left, '],
+  [58, '1m left, '],
+  [119, '2m left, '],
+  [124, '2m5s left, '],
+  [3_599, '1h left, '],
+  [5_431, '1h31m left, '],
+])('the time left, if it is %j seconds, is shown as %j', (seconds, text) => {
+  expect(timeLeft(seconds)).toBe(text);
 });
 
 describe('without a terminal, the progress of a command', () => {

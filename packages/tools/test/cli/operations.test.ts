@@ -219,8 +219,8 @@ describe('import', () => {
     // On Ctrl-C, the import gets the signal twice: from the terminal and from npm, which forwards it.
     child.emit('SIGINT');
     child.emit('SIGINT');
-    const stderr =
-      'Stopped: 2 new, 0 stored, 0 already there, 0 failed so far. To go on, run it again with the same input and --from 3.\n';
+    const stderr = `Stopped: 2 new, 0 stored, 0 already there, 0 failed so far. To go on:
+npx @lambda-service/tools import plants.ndjson --url ${baseUrl} --token … --from 3\n`;
     expect(await ended).toEqual({ code: 130, stdout: '', stderr });
     expect(received).toHaveLength(18);
     expect(await failed()).toBe(earlier);
@@ -253,7 +253,9 @@ describe('import', () => {
     // A line is counted only after it was added to the file: so is the first line, but perhaps not yet the second.
     await until(async () => (await failed('stdin.failed.ndjson').catch(() => '')).includes('stdin:2'));
     child.emit('SIGTERM');
-    const stderr = expect.stringMatching(/To go on, run it again with the same input and --from [23]\./);
+    const stderr = expect.stringMatching(
+      /To go on with the same input:\nnpx @lambda-service\/tools import - .* --from [23]$/m,
+    );
     expect(await ended).toMatchObject({ code: 130, stderr });
   });
 
