@@ -1,9 +1,8 @@
 /** Keeps functions/generated as the contract says. Call it before anything imports or bundles that folder. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { sourceHash } from 'openapi-contract/source-hash';
+import { isCurrent as isGenerated } from 'openapi-contract/source-hash';
 
 const root = path.resolve();
 
@@ -15,17 +14,8 @@ export const generator = [
 ] as const;
 const [, document, folder] = generator;
 
-/** Whether functions/generated is complete, and made from the contract as it is now by the generator as it is now. */
-export const isCurrent = (): boolean => {
-  try {
-    const contract = readFileSync(path.join(root, folder, 'contract.ts'), 'utf8');
-    const [, modules = ''] = /^\/\/ Beside it: (.*)/m.exec(contract) ?? [];
-    const exist = modules.split(' ').every((file) => existsSync(path.join(root, folder, file)));
-    return exist && contract.includes(sourceHash(path.join(root, document)));
-  } catch {
-    return false;
-  }
-};
+/** Whether functions/generated is as the contract and the generator are now. */
+export const isCurrent = (): boolean => isGenerated(path.join(root, document), path.join(root, folder));
 
 /** Generates the code again if the contract or the generator has changed. If that fails, ends this process with 1. */
 export const generateIfChanged = (): void => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import path from 'node:path';
 
@@ -13,4 +13,16 @@ export const sourceHash = (document: string): string => {
   ];
   const files = [document, ...own];
   return files.reduce((hash, file) => hash.update(readFileSync(file)), createHash('sha256')).digest('hex');
+};
+
+/** Whether the code in a folder is complete, and made from the document as it is now by the generator as it is now. */
+export const isCurrent = (document: string, folder: string): boolean => {
+  try {
+    const contract = readFileSync(path.join(folder, 'contract.ts'), 'utf8');
+    const [, modules = ''] = /^\/\/ Beside it: (.*)/m.exec(contract) ?? [];
+    const exist = modules.split(' ').every((file) => existsSync(path.join(folder, file)));
+    return exist && contract.includes(sourceHash(document));
+  } catch {
+    return false;
+  }
 };

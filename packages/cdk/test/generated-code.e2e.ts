@@ -94,6 +94,12 @@ test('the tests run with code of the contract as it is now', async () => {
   expect(stdout).toContain(`"${method} /moved"`);
 });
 
+test('npm run typecheck compiles the contract as it is now', async () => {
+  const { code, stderr } = await runInProject('npm run typecheck -- --version');
+  expect(code, stderr).toBe(0);
+  expect(await read(`${generated}/contract.ts`)).toContain('/moved');
+});
+
 test('a change of the generator, or a generation that was interrupted, makes the next program generate', async () => {
   const types = `${generated}/contract.ts`;
   await write('schemas/openapi.yaml', original);
