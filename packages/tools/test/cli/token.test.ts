@@ -12,17 +12,19 @@ import { reserveIssuer } from '../../start/issuer-address.ts';
 import { writeSession } from '../../start/session.ts';
 import { runHere } from './kit/run-here.ts';
 
-test('token prints only a token or, if no local service is running, only what to do', async () => {
+test('token prints only a token or, if no local service is running or a scope is unknown, only what to do', async () => {
   const folder = await testFolder();
   const issuer = await startIssuer(await reserveIssuer());
   onTestFinished(issuer.close);
   issuer.setScope('plants/create');
   const { tokenUrl, clientId, clientSecret, scope, certificate } = issuer;
   const end = writeSession(folder, { url: 'http://x', tokenUrl, clientId, clientSecret, scope, certificate });
-  const run = () => runHere(['token'], { DATA_DIR: folder }).ended;
+  const run = (...options: string[]) => runHere(['token', ...options], { DATA_DIR: folder }).ended;
   const { code, stdout, stderr } = await run();
   expect([code, stderr]).toEqual([0, '']);
   expect(decodeJwt(stdout)).toMatchObject({ scope });
+  const unknown = { code: 1, stdout: '', stderr: 'The contract has no scope x, y. It has plants/create.\n' };
+  expect(await run('--scope', `x ${scope} y`)).toEqual(unknown);
   end();
   const sentence = `No local service is running with its data in ${folder}. Start it (npm start), or set DATA_DIR to its data folder.\n`;
   expect(await run()).toEqual({ code: 1, stdout: '', stderr: sentence });
