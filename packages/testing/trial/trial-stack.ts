@@ -20,7 +20,7 @@ import { untilAvailable } from '../waiting.ts';
 import { claims } from './forged-tokens.ts';
 import { seed } from './scale.ts';
 
-export type Handler = (event: never, context: object) => unknown;
+export type Handler = (event: never, context: { getRemainingTimeInMillis: () => number }) => unknown;
 
 /** Wraps a bundle's handler. The wrapper's source text is copied to a file, so it cannot use variables from outside. */
 type Wrapper = (handler: Handler) => Handler;
@@ -165,7 +165,7 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
     const kind = spec.name === fullName('authorizer') ? 'authorizer' : 'operations';
     const { wrapper = unchanged, environment = {} } = (version === 'new' && changes[kind]) || {};
     const all = { ...spec, timeout: longTimeout, environment: { ...spec.environment, ...own[kind], ...environment } };
-    return wrapHandler(all, folder, `(handler) => (${wrapper})((${withTimeout})(handler, ${spec.timeout}))`);
+    return wrapHandler(all, folder, `(handler) => (${withTimeout})((${wrapper})(handler), ${spec.timeout})`);
   };
 
   const current = await Promise.all(specs.map((spec) => changed(spec, 'new')));
