@@ -1,6 +1,16 @@
 /** `node packages/tools/release/link-packages.ts <folder>` gives a copy of this project the packages that are installed here. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, globSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import path from 'node:path';
 
 /**
@@ -34,8 +44,10 @@ export const linkPackages = (project: string, copy: string): void => {
     );
     for (const [command, file] of Object.entries(bin)) {
       const place = path.join(to, '.bin', command);
+      mkdirSync(path.dirname(place), { recursive: true });
       rmSync(place, { force: true });
       symlinkSync(path.join('..', name, file), place);
+      chmodSync(place, 0o755);
     }
   }
   // Node.js replaces files of its compile cache instead of changing them, so hard links will do. If there is no cache,

@@ -67,7 +67,9 @@ describe('the packages of the project itself', () => {
     for (const version of ['old', 'new']) {
       await mkdir(path.join(folder, 'package'), { recursive: true });
       await writeFile(path.join(folder, 'package/index.js'), `export const tool = '${version} hoe';`);
-      await writeFile(path.join(folder, 'package/package.json'), '{ "type": "module", "exports": "./index.js" }');
+      await writeFile(path.join(folder, 'package/dig.sh'), `#!/bin/sh\necho dug with the ${version} hoe`);
+      const packed = { type: 'module', exports: './index.js', bin: { dig: 'dig.sh' } };
+      await writeFile(path.join(folder, 'package/package.json'), JSON.stringify(packed));
       await mkdir(path.join(project, 'vendor'), { recursive: true });
       execFileSync('tar', ['-czf', `vendor/${version}.tgz`, '-C', folder, 'package'], { cwd: project });
       const manifest = { ...JSON.parse(service['package.json'] ?? ''), workspaces: ['rooms/seeds'] };
@@ -82,6 +84,8 @@ describe('the packages of the project itself', () => {
     // So npm need not install the others.
     expect(checkout.hasSamePackages).toBe(true);
     expect(print(checkout)).toBe('old hoeold bean\n');
+    const dig = path.join(checkout.folder, 'node_modules/.bin/dig');
+    expect(execFileSync(dig, { encoding: 'utf8' })).toBe('dug with the old hoe\n');
   });
 
   test('are those of the copy in a copy, and in a copy of that', async () => {
