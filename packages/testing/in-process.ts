@@ -98,7 +98,9 @@ export const invoker =
     const operation = operations.find(({ routeKey }) => routeKey === Object(own).routeKey);
     expectInContract(status, String(headers['content-type']), text, operation?.routeKey);
     const declared = operation?.responses.find((each) => each.status === status)?.headers ?? [];
-    expect(['content-type', ...declared]).toEqual(expect.arrayContaining(Object.keys(headers)));
+    expect(['content-type', ...declared], 'what schemas/openapi.yaml declares, and what the function sends').toEqual(
+      expect.arrayContaining(Object.keys(headers)),
+    );
     const body = parseJson(text);
     const gatewayRequestId = Object(own).requestContext?.requestId;
     // The function may log more, but one line says how the request ended.

@@ -88,14 +88,16 @@ export const testMonitoring = (own: string[] = []): void => {
       ...(hasOutsideCheck ? ['OutsideCheck'] : []),
       ...[...tickets, ...rollBacks].map(([name]) => name),
     ];
-    expect(Object.values(alarms).map(nameOf).sort()).toEqual([...names, ...windows].sort());
+    const advice = 'Name more of them in `alarms` of testStack';
+    expect(Object.values(alarms).map(nameOf).sort(), advice).toEqual([...names, ...windows].sort());
   });
 
   test('the runbook has one section for each kind of alarm, and its first table links to each of these sections', () => {
     const [, section = ''] = /^## The alarms$(.*?)^## /ms.exec(runbook) ?? [];
     const sections = [...section.matchAll(/^### (\w+)$/gm)].map(([, name]) => name);
     const kinds = everyAlarm.map((alarm) => kindOf(nameOf(alarm)));
-    expect(sections.sort()).toEqual([...new Set([...kinds, 'DeadLetters'])].sort());
+    const advice = 'The sections below "The alarms" in docs/operate/runbook.md must have these names';
+    expect(sections.sort(), advice).toEqual([...new Set([...kinds, 'DeadLetters'])].sort());
     const [table = ''] = /(?:^\|.*\n)+/m.exec(runbook) ?? [];
     const links = [...table.matchAll(/^\| …?\[(\w+)\]\(#(\w+)\) \| \S/gm)];
     expect(links.map(([, name]) => name).sort()).toEqual(sections);
