@@ -50,6 +50,9 @@ export const compileOrRefuse = (
     const why = `Ajv refuses the schema (${problem}): correct or remove that.`;
     const [, pointer] = /"(?:contract)?#(\/components\/[^"]*)"/.exec((error as Error).message) ?? [];
     if (pointer !== undefined) throw new Refusal(why, contract, ...keysIn(decodeURIComponent(pointer)));
+    const [, inBody] = /"#\/properties\/body((?:\/[^"]*)?)"/.exec((error as Error).message) ?? [];
+    if (inBody !== undefined && operation.body)
+      throw new Refusal(why, operation.body, ...keysIn(decodeURIComponent(inBody)));
     // Ajv names no other places: find the innermost schema that it refuses for the same reason, even without references.
     const test: Change = (copy, original) => {
       const { $ref: _, ...own } = prepare(copy, original);

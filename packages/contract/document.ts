@@ -22,16 +22,14 @@ export class Refusal extends Error {
   }
 }
 
-/** Does `work`. @throws Refusal for any other error, because only a part that is not as OpenAPI defines it can cause that */
+/** Does `work`. @throws Refusal instead of an error about a missing list or object, which OpenAPI requires */
 export const refuseMalformed = <T>(what: string, at: object, work: () => T): T => {
   try {
     return work();
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    throw new Refusal(
-      `${what} is not as OpenAPI 3.1 defines it: it lacks a list or an object (${(error as Error).message}).`,
-      at,
-    );
+    if (!(error instanceof TypeError)) throw error;
+    throw new Refusal(`${what} is not as OpenAPI 3.1 defines it: a list or an object is missing.`, at);
   }
 };
 

@@ -50,14 +50,17 @@ export const generate = async (file: string): Promise<[file: string, source: str
   const [syntaxError] = document.errors;
   // The message names line and column, and shows the line.
   if (syntaxError) throw new Error(`${file}: ${syntaxError.message}`);
+  for (const { message } of document.warnings) console.warn(`${file}: ${message}`);
   const at = (offset = 0): string => {
     const { line, col } = counter.linePos(offset);
     return `${file}:${line}:${col}`;
   };
   visit(document, {
     Alias: (_, alias) => {
-      if (!alias.resolve(document))
-        throw new Error(`${at(alias.range?.[0])}: There is no anchor &${alias.source} before it.`);
+      const [start = 0] = alias.range ?? [];
+      const [from = 0, , to = 0] = alias.resolve(document)?.range ?? [];
+      if (to === 0) throw new Error(`${at(start)}: There is no anchor &${alias.source} before it.`);
+      if (from <= start && start < to) throw new Error(`${at(start)}: The anchor &${alias.source} contains itself.`);
     },
   });
   const contract: Contract = document.toJS();
@@ -83,7 +86,9 @@ const keysOf = (value: unknown, part: object): string[] | undefined => {
 
 /** Where the value at the keys begins; if the document has none there, the innermost part that should have it. */
 const offsetOf = (document: Document, keys: string[]): number => {
-  const node: unknown = document.getIn(keys, true);
+  // YAML reads the key of a status as a number, unless it is quoted.
+  const numbers = keys.map((key) => (/^\d+$/.test(key) ? Number(key) : key));
+  const node: unknown = document.getIn(keys, true) ?? document.getIn(numbers, true);
   const [start] = (node instanceof Object && 'range' in node && (node.range as number[])) || [];
   return start ?? (keys.length > 0 ? offsetOf(document, keys.slice(0, -1)) : 0);
 };

@@ -188,13 +188,13 @@ class OperationReader {
     const [keyword] = Object.keys(unsupported);
     if (keyword !== undefined)
       throw this.#refuse(`has ${what} with ${keyword}, which is not supported`, object, keyword);
-    if (!(schema instanceof Object)) throw this.#refuse(`has ${what} without a schema`, object);
+    if (!isSchema(schema)) throw this.#refuse(`has ${what} without a schema`, object);
     return {
       // Header names are case-insensitive, and the gateway's event has them in lower case.
       name: place === 'header' ? String(name).toLowerCase() : String(name),
       in: place as Parameter['in'],
       required: required === true,
-      schema: schema as Schema,
+      schema,
     };
   }
 
@@ -233,7 +233,7 @@ class OperationReader {
 
   #jsonSchema(what: string, content: Content['content'] = {}, at: object): Schema {
     const { 'application/json': json, ...others } = content;
-    if (json?.schema === undefined || Object.keys(others).length > 0)
+    if (!isSchema(json?.schema) || Object.keys(others).length > 0)
       throw this.#refuse(`has ${what} that is not application/json with a schema`, at);
     return json.schema;
   }

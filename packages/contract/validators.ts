@@ -152,7 +152,7 @@ const eventSchema = (contract: Contract, { parameters, body }: Operation): Schem
 const parameterList = (contract: Contract, { parameters }: Operation): object[] =>
   parameters.map(({ name, in: place, schema }) => {
     const { type, items, default: value } = resolve(contract, schema);
-    const item = type === 'array' ? resolve(contract, items as Schema) : resolve(contract, schema);
+    const item: Schema = type === 'array' ? resolve(contract, Object(items)) : resolve(contract, schema);
     const scalar = item['type'];
     if (!['string', 'integer', 'number', 'boolean'].includes(String(scalar)) || (type === 'array' && place !== 'query'))
       throw new Refusal(`The parameter ${name} has a type that is not supported.`, schema);

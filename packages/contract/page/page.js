@@ -130,7 +130,8 @@ const submit = async (form) => {
     const documented = form.parentElement.querySelector(`[data-status="${response.status}"]`);
     // What the contract says of this error fits better than what it says of all responses with this status.
     const [, error] = /^\{"error":(\d+)/.exec(text) ?? [];
-    const known = documented?.querySelector(`[data-error="${error}"]`)?.textContent;
+    const [only, another] = documented?.querySelectorAll(`[data-error="${error}"]`) ?? [];
+    const known = another ? '' : only?.textContent;
     const words = known
       ? `${response.status} ${response.statusText}: ${known}`
       : (documented?.querySelector('summary').textContent ??

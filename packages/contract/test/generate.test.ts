@@ -48,6 +48,7 @@ const broken: [text: string, instead: string, message: string][] = [
   ],
   ['        name:\n', '        size:\n', ': Map keys must be unique at line 24, column 9:'],
   ['[size]', '*size', ':20:17: There is no anchor &size before it.'],
+  ['[size]', '&size [*size]', ':20:24: The anchor &size contains itself.'],
   [contract, '', ': The contract must be an OpenAPI document.'],
   // The document
   ['paths:', 'path:', ':1:1: The contract needs paths. (#/paths)'],
@@ -65,7 +66,7 @@ const broken: [text: string, instead: string, message: string][] = [
   [
     '[{ $ref: "#/components/parameters/Tag" }]',
     '{}',
-    `:6:7: PUT /things is not as OpenAPI 3.1 defines it: it lacks a list`,
+    `:6:7: PUT /things is not as OpenAPI 3.1 defines it: a list or an object is missing.`,
   ],
   [
     'parameters/Tag"',
@@ -113,6 +114,26 @@ const broken: [text: string, instead: string, message: string][] = [
     '"200"',
     'default',
     `:14:11: PUT /things has the response default, which is not supported. ${operation}/responses/default)`,
+  ],
+  [
+    '"200":\n          description: done',
+    '600: {}',
+    `:13:14: PUT /things has the response 600, which is not supported. ${operation}/responses/600)`,
+  ],
+  [
+    'query, schema: { type: string }',
+    'query, schema: [a]',
+    `:17:10: PUT /things has the parameter tag without a schema. ${ofTag})`,
+  ],
+  [
+    'query, schema: { type: string }',
+    'query, schema: { type: array }',
+    `:17:42: The parameter tag has a type that is not supported. ${ofTag}/schema)`,
+  ],
+  [
+    '{ $ref: "#/components/schemas/Thing" }',
+    '{ type: object, properties: { a: { type: array, items: { type: string }, anyOf: [{ minItems: 1 }] }, b: { minItems: 1 } } }',
+    `:11:152: ${ajv('missing type "array" for keyword "minItems"')} ${operation}/requestBody/content/application~1json/schema/properties/b)`,
   ],
   // A schema
   [
