@@ -6,15 +6,15 @@
  * @throws Error on loading, as the function does, if a variable is missing
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { parseJson } from '@lambda-service/client';
+import { parseJson, toJson } from '@lambda-service/client';
 import { errors } from '@lambda-service/runtime/http';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { eventBody } from 'http-api-emulator/testing';
 import { afterAll, beforeEach, expect, inject } from 'vitest';
 import { expectInContract, operations } from './data/contract.ts';
-import { proxyEvent, secret } from './data/index.ts';
+import { proxyEvent } from './data/index.ts';
 import { lambdaContext } from './events.ts';
-import { startFaultyStore } from './store/faulty-store.ts';
+import { secret, startFaultyStore } from './store/faulty-store.ts';
 import { storeEnvironment } from './store/item-store.ts';
 import type { FaultyService, ServiceRequest, ServiceResponse, ServiceUnderTest } from './suite/responses.ts';
 import { startEventLoopClock } from './waiting.ts';
@@ -108,7 +108,7 @@ export const invoker =
     const { store } = Object(ends[0]?.value);
     expect(ends, needed).toEqual([lineOf(status, Object(body).error, gatewayRequestId, store)]);
     expectStoreTime(store, status, Object(body).error);
-    expect(JSON.stringify(log), 'what the function logs').not.toContain(secret);
+    expect(toJson(log), 'what the function logs').not.toContain(secret);
     if (status >= 400) expect(text).not.toContain(secret);
     return { status, headers, body, log: ends };
   };

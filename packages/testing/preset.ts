@@ -43,20 +43,26 @@ export const testOptions = (service: string) => ({
  */
 const alone = '*.lambda|*.alone';
 
-/** The files that Vitest is told to run: its arguments, without its command and its options. */
-const filters = (): string[] =>
-  process.argv.slice(2).filter((each) => !/^-|^(run|watch|dev|list|related|bench)$|\*/.test(each));
+/** What Vitest is told to run: its arguments, without its command. */
+const given = (): string[] =>
+  process.argv.slice(2).filter((each) => !/^(run|watch|dev|list|related|bench)$/.test(each));
 
 /**
  * Returns the folders of tests that are in the folders, or around them, that Vitest is told to run; all if it is told
  * anything else. Vitest itself compares an argument with any part of a path: `test` would select every file.
  */
 const chosenOf = (patterns: string[]): string[] => {
-  const named = filters().map((each) => path.join(each, '.'));
-  if (named.length === 0 || !named.every((each) => existsSync(`${each}/.`))) return patterns;
-  const isIn = (inner: string, outer: string) => `${inner}/`.startsWith(`${outer}/`);
-  const all = globSync(patterns);
-  return named.flatMap((one) => (all.some((each) => isIn(one, each)) ? one : all.filter((each) => isIn(each, one))));
+  const all = given();
+  const option = all.findIndex((each) => each.startsWith('-'));
+  // What follows an option may be its value.
+  const named = (option === -1 ? all : all.slice(0, option)).map((each) => path.relative('', each));
+  if (!named.every((each) => existsSync(`${path.resolve(each)}/.`))) return patterns;
+  const isIn = (inner: string, outer: string) => `${inner}/`.startsWith(outer === '' ? '' : `${outer}/`);
+  const folders = globSync(patterns);
+  const chosen = named.flatMap((one) =>
+    folders.some((each) => isIn(one, each)) ? one : folders.filter((each) => isIn(each, one)),
+  );
+  return chosen.length > 0 ? chosen : patterns;
 };
 
 /**
@@ -67,7 +73,7 @@ const chosenOf = (patterns: string[]): string[] => {
  * @example export default serviceTests('test/service.ts', ['test']);
  */
 export const serviceTests = (service: string, folders: string[]) => {
-  const isSlow = filters().some((each) => /\.(e2e|trial)\b/.test(each));
+  const isSlow = given().some((each) => !/^-|\*/.test(each) && /\.(e2e|trial)\b/.test(each));
   const suffixes = isSlow ? '{test,fuzz,trial,e2e}' : '{test,fuzz}';
   // Vitest compares !(…) with the beginning of the name only. Without the dot, it would leave out store-x.alone-y, too.
   const chosen = chosenOf(folders);

@@ -102,7 +102,7 @@ const kinds: Pick<Field, 'schema' | 'values'>[] = [
 ];
 
 const names =
-  'items properties type status note best-before shipTo count price default class required enum format values key name tag total of error message body'.split(
+  'items properties type status note best-before shipTo count price default class required enum format values key name tag total of error message body more content text secret height outcome store item log'.split(
     ' ',
   );
 

@@ -590,6 +590,8 @@ const byFile: Record<string, Record<string, string>> = {
     'days * [-24 * -]60 * 60': 'The command request --days 7 searches the logs of seven hours.',
   },
   'packages/runtime/http/error-response.ts': {
+    "const isQuote = [-'$response' in thrown || thrown instanceof SyntaxError-]{+false+};":
+      'The log quotes what the store said.',
     '[-      store: storeTime(request.context.storeCalls),\n-]':
       'The line of a request that fails does not say that the store was slow.',
     '[-      gatewayRequestId: request.event?.requestContext?.requestId,\n-]':

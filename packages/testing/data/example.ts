@@ -122,9 +122,6 @@ export const shortened = Object.keys(content)
   .map((field): [field: string, fields: Content] => [field, without(field, content)])
   .filter(([, fields]) => isValid({ ...fields, [key]: examples[0][key] }));
 
-/** A text that no log line and no error response may contain. */
-export const secret = 'top secret';
-
 /** Returns a content with this text in each field that may have any text. */
 export const withText = (text: string, fields = content): Content =>
   Object.fromEntries(

@@ -121,14 +121,14 @@ export const clockAhead =
     await (Math.abs(now - call.signedAt) > 5 * 60_000 ? dynamoDbError(400, 'InvalidSignatureException') : pass)(call);
   };
 
-/**
- * Answers with a DynamoDB error instead of performing the call. The error's message must appear neither in
- * a response nor in a log.
- */
+/** A text of clients and of the store, which neither an error response nor a log line may contain. */
+export const secret = 'top secret';
+
+/** Answers with a DynamoDB error instead of performing the call. */
 export const dynamoDbError =
   (status: number, type: string): Fault =>
   ({ response }) => {
-    const body = JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${type}`, message: 'secret' });
+    const body = JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${type}`, message: secret });
     response.writeHead(status, jsonType).end(body);
   };
 
@@ -155,16 +155,16 @@ export const truncateResponse: Fault = async ({ response, perform }) => {
   response.write('{"Attributes":{', () => response.destroy());
 };
 
-/** Performs the call, then returns invalid JSON with the word "secret", which must not reach the client or the log. */
+/** Performs the call, then returns invalid JSON with `secret`. */
 export const corruptResponse: Fault = async ({ response, perform }) => {
   await perform();
-  response.writeHead(200, jsonType).end('x\n    at secret');
+  response.writeHead(200, jsonType).end(`x\n    at ${secret}`);
 };
 
 /** Returns 200 with an empty object without performing the call, as a captive portal or a faulty proxy might. */
 export const captivePortal: Fault = ({ response }) => response.writeHead(200, jsonType).end('{}');
 
-export const sendNonHttp: Fault = ({ response }) => response.socket?.end('secret nonsense\r\n\r\n');
+export const sendNonHttp: Fault = ({ response }) => response.socket?.end(`${secret} nonsense\r\n\r\n`);
 
 export const sendRetryAfter: Fault = ({ response }) => response.writeHead(503, { 'retry-after': '30' }).end('{}');
 

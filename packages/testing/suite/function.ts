@@ -1,9 +1,9 @@
 /** Tests the source of the operation that adds an item: its responses, and what is seen only inside the process. */
 import { describe, expect, test, vi } from 'vitest';
-import { bodyOf, newId, operations, proxyEvent, secret, unknownField, withText } from '../data/index.ts';
+import { bodyOf, newId, operations, proxyEvent, unknownField, withText } from '../data/index.ts';
 import { lambdaContext } from '../events.ts';
 import { type Invoke, invoker, startInProcess } from '../in-process.ts';
-import { drip, loseResponse, onFirstCall } from '../store/index.ts';
+import { drip, loseResponse, onFirstCall, secret } from '../store/index.ts';
 import { createOperation, hasOutsideCheck, load, loadOperation } from '../under-test.ts';
 import { testOperations } from './operations.ts';
 import { part } from './part.ts';

@@ -18,7 +18,6 @@ import {
   newId,
   otherContent,
   responseTo,
-  secret,
   shortened,
   tableKey,
   unknownField,
@@ -260,7 +259,7 @@ export const lastingFaults: [what: string, fault: Fault, calls: [least: number, 
   ['is not DynamoDB', faults.captivePortal, [1, 3]],
 ];
 
-const fields = withText(secret);
+const fields = withText(faults.secret);
 
 /** Defines tests of its responses while the store fails. */
 export const testFaults = ({ faults: store, read }: ServiceUnderTest & { faults: FaultyService }): void => {

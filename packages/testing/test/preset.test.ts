@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { serviceTests } from '../preset.ts';
 
@@ -11,7 +12,7 @@ type Config = { testTimeout: number; projects: { test: { include: string[] } }[]
 /** Reads the configuration that Vitest gets if it is called with these arguments. */
 const read = (...given: string[]) => {
   process.argv = ['node', 'vitest', ...given];
-  const config = serviceTests('test/service.ts', ['packages/*/test']) as (options: { mode: string }) => object;
+  const config = serviceTests('test/service.ts', ['packages/*/test', 'test']) as (options: { mode: string }) => object;
   const { testTimeout, projects } = Object(config({ mode: 'test' })).test as Config;
   return { testTimeout, include: projects.flatMap((each) => each.test.include) };
 };
@@ -28,15 +29,19 @@ test.each([
   expect(testTimeout > 60_000).toBe(expected);
 });
 
-test.each([
-  ['packages/testing', ['packages/testing/test']],
-  ['./packages/testing/test/kit/', ['packages/testing/test/kit']],
-  ['test', []],
-  ['packages/testing/test/preset.test.ts', ['packages/*/test']],
-])(
-  "the folder's name %s selects the tests in it, and none of other folders whose path contains it; a file is left to Vitest",
-  (name, expected) => {
-    const folders = read('run', name).include.map((pattern) => pattern.replace(/\/\*\*.*/, ''));
-    expect([...new Set(folders)]).toEqual(expected);
-  },
-);
+const all = ['packages/*/test', 'test'];
+
+test.each<[given: string[], folders: string[]]>([
+  [['packages/testing'], ['packages/testing/test']],
+  [['./packages/testing/test/kit/'], ['packages/testing/test/kit']],
+  [['test'], ['test']],
+  [[path.resolve('test')], ['test']],
+  [['test', '--bail=1'], ['test']],
+  // A file, a folder without tests, and what may be the value of an option are left to Vitest.
+  [['packages/testing/test/preset.test.ts'], all],
+  [['docs'], all],
+  [['-t', 'test'], all],
+])('Vitest with %j finds tests in %j', (given, expected) => {
+  const folders = read('run', ...given).include.map((pattern) => pattern.replace(/\/\*\*.*/, ''));
+  expect([...new Set(folders)]).toEqual(expected);
+});

@@ -108,7 +108,7 @@ export const testMonitoring = (own: string[] = []): void => {
     ['Api4xxRate', 25],
     ['Concurrency', 800],
   ])('the first table of docs/operate/runbook.md says over which limit %s goes off, unless it is %i', (name, usual) => {
-    const [, said = usual] = new RegExp(`^\\| \\[${name}\\].* over (\\d+)`, 'm').exec(runbook) ?? [];
+    const [, said = usual] = new RegExp(`^\\| \\[${name}\\].* over (\\d+(?:\\.\\d+)?)`, 'm').exec(runbook) ?? [];
     expect(Number(said), `Say in the row of ${name}: over ${limitOf(name)}`).toBe(limitOf(name));
   });
 

@@ -42,8 +42,10 @@ const assumedBy = (Service: string) => ({
 const onItems =
   /^Allow dynamodb:(?:BatchGet|Delete|Get|Put|Query|Scan|Update|ConditionCheck)(?:Item)?: (?<table>\w+)\.Arn(?:\/index\/\*)?$/;
 
-/** A grant of CDK's on a table with indexes covers these, too. What writes items has no use for that. */
-const withoutIndexes = (permissions: string[]) => permissions.filter((each) => !each.endsWith('/index/*'));
+/** A grant of CDK's on a table with indexes covers these, too: here they count as the table. */
+const withoutIndexes = (permissions: string[]) => [
+  ...new Set(permissions.map((each) => each.replace(/\/index\/\*$/, ''))),
+];
 
 /** The permissions of a function, which may also write its log. */
 const withLog = (name: string, permissions: string[]): string[] =>
