@@ -163,10 +163,10 @@ const howToGoOn = ({ isFailedLines }: Input, lastLine: number, [given, options]:
   const words = Object.entries({ operation, stack, url }).flatMap(([name, value]) =>
     value ? [`--${name}`, value] : [],
   );
+  const command = [ourCommand, ...['import', given, ...words].map(quoted), `--from ${lastLine + 1}`].join(' ');
   // The token itself would stay in the terminal's history.
-  const more = [...(token ? ['--token …'] : []), `--from ${lastLine + 1}`];
-  const command = [ourCommand, ...['import', given, ...words].map(quoted), ...more].join(' ');
-  return `To go on${given === '-' ? ' with the same input' : ''}:\n${command}`;
+  const needed = [...(given === '-' ? ['the same input'] : []), ...(token ? ['ACCESS_TOKEN set'] : [])];
+  return `To go on${needed.length > 0 ? ` with ${needed.join(' and ')}` : ''}:\n${command}`;
 };
 
 const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

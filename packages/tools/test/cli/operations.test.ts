@@ -219,8 +219,8 @@ describe('import', () => {
     // On Ctrl-C, the import gets the signal twice: from the terminal and from npm, which forwards it.
     child.emit('SIGINT');
     child.emit('SIGINT');
-    const stderr = `Stopped: 2 new, 0 stored, 0 already there, 0 failed so far. To go on:
-npx @lambda-service/tools import plants.ndjson --url ${baseUrl} --token … --from 3\n`;
+    const stderr = `Stopped: 2 new, 0 stored, 0 already there, 0 failed so far. To go on with ACCESS_TOKEN set:
+npx @lambda-service/tools import plants.ndjson --url ${baseUrl} --from 3\n`;
     expect(await ended).toEqual({ code: 130, stdout: '', stderr });
     expect(received).toHaveLength(18);
     expect(await failed()).toBe(earlier);
@@ -254,7 +254,7 @@ npx @lambda-service/tools import plants.ndjson --url ${baseUrl} --token … --fr
     await until(async () => (await failed('stdin.failed.ndjson').catch(() => '')).includes('stdin:2'));
     child.emit('SIGTERM');
     const stderr = expect.stringMatching(
-      /To go on with the same input:\nnpx @lambda-service\/tools import - .* --from [23]$/m,
+      /To go on with the same input and ACCESS_TOKEN set:\nnpx @lambda-service\/tools import - .* --from [23]$/m,
     );
     expect(await ended).toMatchObject({ code: 130, stderr });
   });
