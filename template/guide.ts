@@ -14,12 +14,15 @@ import { reasonToSkip } from './contract.ts';
 import { applyBlock, isWithinTarget, priceOf, readBlocks, sentenceOf } from './guide/blocks.ts';
 import { root, run } from './project.ts';
 
+/** A document whose chapters are changes of their own, each of at most this many files. */
+const everyday = { file: 'docs/everyday-changes.md', mostFiles: 4 };
+
 const command = new Command('npm run guide --')
   .description('Follows documents, one after the other, in a new service. Takes some minutes.')
-  .argument('[files...]', 'the documents', [
+  .argument('[files...]', "documents of the service's", [
     'docs/add-an-operation.md',
     'docs/add-a-queue.md',
-    'docs/everyday-changes.md',
+    everyday.file,
   ])
   .showHelpAfterError()
   .parse();
@@ -100,16 +103,18 @@ const makeService = async (parent: string): Promise<ProjectCopy> => {
   return copy;
 };
 
-/** Says what the changes of a document cost: each chapter of everyday changes, or all of a guide. */
-const costsOf = (file: string, markdown: string): string[] => {
-  if (path.basename(file) !== 'everyday-changes.md') return [`${file}: ${sentenceOf(priceOf(readBlocks(markdown)))}`];
-  return markdown
-    .split(/^## /m)
-    .slice(1)
-    .map((chapter) => {
-      const files = new Set(readBlocks(chapter).map((block) => block.file));
-      return `${file}, ${chapter.split('\n')[0]}: files ${files.size}`;
-    });
+/** Says what the changes of a document cost. @returns whether they cost no more than they may */
+const reportCosts = (file: string, markdown: string): boolean => {
+  if (file !== everyday.file) {
+    const price = priceOf(readBlocks(markdown));
+    console.log(`${file}: ${sentenceOf(price)}`);
+    return isWithinTarget(price);
+  }
+  const [, ...chapters] = markdown.split(/^## /m);
+  const counts = chapters.map((chapter) => new Set(readBlocks(chapter).map((block) => block.file)).size);
+  for (const [index, count] of counts.entries())
+    console.log(`${file}, ${chapters[index]?.split('\n')[0]}: files ${count}`);
+  return counts.every((count) => count <= everyday.mostFiles);
 };
 
 const follow = async (parent: string): Promise<boolean> => {
@@ -120,10 +125,8 @@ const follow = async (parent: string): Promise<boolean> => {
   for (const command of isGood ? checks : []) isGood = (await check(copy, command)) && isGood;
   if (documents.some((markdown) => /^```sh$/m.test(markdown)))
     isGood = (await step('the requests', () => request(copy, documents))) && isGood;
-  for (const line of documents.flatMap((markdown, index) => costsOf(guides[index] ?? '', markdown))) console.log(line);
-  const isCheap = (markdown: string, index: number) =>
-    /everyday-changes/.test(guides[index] ?? '') || isWithinTarget(priceOf(readBlocks(markdown)));
-  return isGood && documents.every(isCheap);
+  const areCheap = documents.map((markdown, index) => reportCosts(guides[index] ?? '', markdown));
+  return isGood && areCheap.every(Boolean);
 };
 
 const reason = reasonToSkip();
