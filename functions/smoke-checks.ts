@@ -7,14 +7,16 @@ import { toItem } from './plant-table.ts';
 /** Returns a random id above 2^62. JSON.parse, which rounds to multiples of 1,024 there, would make it the id before. */
 const randomId = (): bigint => 2n ** 62n + 1_024n * BigInt(randomInt(2 ** 48 - 1)) + 1n;
 
+type Content = Omit<NewPlant, 'id'>;
+
 const adding = (plant: NewPlant) => ({ body: plant, creates: toItem(plant) });
 
 /** Returns checks with ids that no other run has, so that two runs can test the same versions at the same time. */
 export const newChecks = (): Checks<Operations> => {
   const id = randomId();
   const otherId = id - 1n;
-  const content = { name: 'Deployments add this plant and delete it.', tag: 'smoke test' };
-  const other = { name: 'Another plant' };
+  const content = { name: 'Deployments add this plant and delete it.', tag: 'smoke test' } satisfies Content;
+  const other = { name: 'Another plant' } satisfies Content;
   const plant = { id, ...content };
   const otherPlant = { id: otherId, ...other };
   return {
