@@ -90,6 +90,10 @@ export const schemaOf = (body: object, field: string): object => {
   return Object.assign({}, ...ofField);
 };
 
+/** Returns the names of the fields that a schema defines, besides those of alternatives. */
+export const fieldsOf = (body: object): string[] =>
+  partsOf(body).flatMap(({ properties = {} }) => Object.keys(properties));
+
 /** Returns the values of all examples that the contract has for a body. */
 export const examplesOf = ({ examples = {} }: Body): unknown[] => Object.values(examples).map(({ value }) => value);
 

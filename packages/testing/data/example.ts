@@ -7,8 +7,8 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import { parseJson, toJson } from '@lambda-service/client';
 import fc from 'fast-check';
 import { anyText } from '../any-text.ts';
-import { createOperation, key, toItem } from '../under-test.ts';
-import { compile, errorNumbersOf, examplesOf, operations, schemaOf } from './contract.ts';
+import { createOperation, createRoute, key, toItem } from '../under-test.ts';
+import { compile, errorNumbersOf, examplesOf, fieldsOf, operations, schemaOf } from './contract.ts';
 import { keysOf, newKeys } from './keys.ts';
 
 export type Item = Record<string, AttributeValue>;
@@ -23,6 +23,20 @@ export type Sample = { id: string; content: Content };
 
 const { requestBody = {}, responses = [] } = operations.find(({ id }) => id === createOperation.id) ?? {};
 const examples = examplesOf(requestBody) as [Body, ...Body[]];
+const place = `schemas/openapi.yaml, the examples of ${createRoute}`;
+
+// Without these, a wrong example would fail tests that do not name it.
+const isExact = compile({ ...requestBody.schema, unevaluatedProperties: false });
+for (const each of examples) {
+  if (isExact(each)) continue;
+  const [{ instancePath = '', message = '', params = {} } = {}] = isExact.errors ?? [];
+  const unknown = Object(params).unevaluatedProperty;
+  const problem =
+    unknown === undefined ? `${instancePath.slice(1)} ${message}` : `the schema does not define ${unknown}`;
+  throw new Error(`${place}: in ${toJson(each)}, ${problem}.`);
+}
+const missing = fieldsOf(requestBody.schema ?? {}).filter((field) => !(field in Object(examples[0])));
+if (missing.length > 0) throw new Error(`${place}: the first must have all fields, but lacks ${missing.join(', ')}.`);
 
 /** The table's key: the name of its attribute, and DynamoDB's name for its type. */
 export const tableKey = { name: key, type: Object.keys(toItem(examples[0] as never)[key] ?? {})[0] as 'N' | 'S' };
