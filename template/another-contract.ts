@@ -102,9 +102,9 @@ const changeCode = ({ key, fields, repeatsKey, added }: Drawn): void => {
     [/= AttributeType\.NUMBER;/, `= AttributeType.${isText ? 'STRING' : 'NUMBER'};`],
     [/'id' satisfies/, `'${key.name}' satisfies`],
   ]);
-  const contentOf = (index: 0 | 1): string =>
-    `${JSON.stringify(bodyOf(fields, index))} satisfies Omit<New${pascal}, '${key.name}'>;`;
+  const contentOf = (index: 0 | 1): string => `${JSON.stringify(bodyOf(fields, index))} satisfies Content;`;
   const edits: [RegExp, string][] = [
+    [/, 'id'>/, `, '${key.name}'>`],
     [/const content = [^;]*;/, `const content = ${contentOf(0)}`],
     [/const other = [^;]*;/, `const other = ${contentOf(1)}`],
     [/= \{ id, /, `= { ${propertyOf(key.name)}: id, `],
