@@ -19,7 +19,7 @@ const everyday = { file: 'docs/everyday-changes.md', mostFiles: 4 };
 
 const command = new Command('npm run guide --')
   .description('Follows documents, one after the other, in a new service. Takes some minutes.')
-  .argument('[files...]', "documents of the service's", [
+  .argument('[files...]', 'documents of the service', [
     'docs/add-an-operation.md',
     'docs/add-a-queue.md',
     everyday.file,

@@ -32,7 +32,9 @@ for (const each of examples) {
   const [{ instancePath = '', message = '', params = {} } = {}] = isExact.errors ?? [];
   const unknown = Object(params).unevaluatedProperty;
   const problem =
-    unknown === undefined ? `${instancePath.slice(1)} ${message}` : `the schema does not define ${unknown}`;
+    unknown === undefined
+      ? `${instancePath.slice(1) || 'the body'} ${message}`
+      : `the schema does not define ${unknown}`;
   throw new Error(`${place}: in ${toJson(each)}, ${problem}.`);
 }
 const missing = fieldsOf(requestBody.schema ?? {}).filter((field) => !(field in Object(examples[0])));
