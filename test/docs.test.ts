@@ -253,6 +253,8 @@ test('docs/operate/limits.md gives each token and each address fewer requests th
 
 test('docs/cost.md computes the cost of Lambda with the memory sizes that the functions have', () => {
   const sizes = Object.values(propertiesOf('AWS::Lambda::Function', prod)).map(({ MemorySize }) => MemorySize);
-  for (const size of new Set(sizes))
-    expect(read('docs/cost.md')).toContain(`${(Number(size) / 1_024).toFixed(2)} GB ×`);
+  for (const size of new Set(sizes)) {
+    const words = `${(Number(size) / 1_024).toFixed(2)} GB ×`;
+    expect(read('docs/cost.md').includes(words), `docs/cost.md must compute with ${words}`).toBe(true);
+  }
 });
