@@ -7,7 +7,7 @@ import { defineConfig } from 'vitest/config';
 const beside = (name: string): string => path.join(import.meta.dirname, name + path.extname(import.meta.filename));
 
 /** Returns after how many milliseconds a test or a hook fails. */
-export const timeouts = (limit: number) => ({ testTimeout: limit, hookTimeout: limit, teardownTimeout: limit });
+const timeouts = (limit: number) => ({ testTimeout: limit, hookTimeout: limit, teardownTimeout: limit });
 
 /** For tests that start programs: the local service starts in 2 s, or in a minute on a very busy machine. */
 export const longTimeouts = timeouts(300_000);

@@ -8,7 +8,7 @@ import { parseJson, toJson } from '@lambda-service/client';
 import fc from 'fast-check';
 import { anyText } from '../any-text.ts';
 import { createOperation, createRoute, key, toItem } from '../under-test.ts';
-import { compile, errorNumbersOf, examplesOf, fieldsOf, operations, schemaOf } from './contract.ts';
+import { compile, compileExact, errorNumbersOf, examplesOf, fieldsOf, operations, schemaOf } from './contract.ts';
 import { keysOf, newKeys } from './keys.ts';
 
 export type Item = Record<string, AttributeValue>;
@@ -26,7 +26,7 @@ const examples = examplesOf(requestBody) as [Body, ...Body[]];
 const place = `schemas/openapi.yaml, the examples of ${createRoute}`;
 
 // Without these, a wrong example would fail tests that do not name it.
-const isExact = compile({ ...requestBody.schema, unevaluatedProperties: false });
+const isExact = compileExact(requestBody.schema ?? {});
 for (const each of examples) {
   if (isExact(each)) continue;
   const [{ instancePath = '', message = '', params = {} } = {}] = isExact.errors ?? [];
@@ -91,7 +91,7 @@ export const invalidBody = JSON.stringify(content);
 /** The fields of a body that the response repeats: those that the contract defines for both. */
 const repeated = (() => {
   const [response] = responses.filter(({ status }) => status < 300);
-  const isResponse = compile({ ...response?.schema, unevaluatedProperties: false });
+  const isResponse = compileExact(response?.schema ?? {});
   const [first] = examplesOf(response ?? {}) as [object];
   const all = Object.entries(Object.assign({}, ...examples));
   return all.filter(([field, value]) => isResponse({ ...first, [field]: value })).map(([field]) => field);

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Operation } from '@lambda-service/client';
+import { quote } from 'openapi-contract/page';
 import { type Define, matching, messageOf, ourCommand, printable, Stopped, type Terminal } from '../terminal.ts';
 import { addsItem, addTarget, connect, explain, type Operations, type Target } from './connection.ts';
 import { type Create, type Failure, ImportEnded, importLines, newline, retryWhileSilent } from './import-lines.ts';
@@ -169,7 +170,7 @@ const howToGoOn = ({ isFailedLines }: Input, lastLine: number, [given, options]:
   return `To go on${needed.length > 0 ? ` with ${needed.join(' and ')}` : ''}:\n${command}`;
 };
 
-const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : quote(word));
 
 /** A line that an import could not store. `source` is the imported file's name, `number` the number of the line. */
 export type FailedLine = { source: string; number: number; bytes: Buffer; failure: Failure };
