@@ -27,7 +27,6 @@ export const refuseMalformed = <T>(what: string, at: object, work: () => T): T =
   try {
     return work();
   } catch (error) {
-    if (error instanceof Refusal) throw error;
     if (!(error instanceof TypeError)) throw error;
     throw new Refusal(`${what} is not as OpenAPI 3.1 defines it: a list or an object is missing.`, at);
   }

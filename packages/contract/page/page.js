@@ -131,11 +131,10 @@ const submit = async (form) => {
     // What the contract says of this error fits better than what it says of all responses with this status.
     const [, error] = /^\{"error":(\d+)/.exec(text) ?? [];
     const [only, another] = documented?.querySelectorAll(`[data-error="${error}"]`) ?? [];
-    const known = another ? '' : only?.textContent;
+    const known = documented ? !another && only?.textContent : 'This status is not in the contract.';
     const words = known
       ? `${response.status} ${response.statusText}: ${known}`
-      : (documented?.querySelector('summary').textContent ??
-        `${response.status} ${response.statusText}: This status is not in the contract.`);
+      : documented.querySelector('summary').textContent;
     // Headers that only some responses have say what is special about this one, such as that it is a replay.
     const special = (documented?.dataset.special.match(/\S+/g) ?? [])
       .filter((name) => response.headers.has(name))
