@@ -281,7 +281,11 @@ remove_kept() {
 
 # Whether a run may begin: prints why not, or the commit.
 check_credentials() {
-  case $(aws --version) in aws-cli/2*) ;; *) echo "This needs version 2 of the AWS CLI: $(aws --version)"; exit 1;; esac
+  # Version 1 ignores AWS_REGION, and 2.34.0 is the first that can add a secret to a client of Cognito.
+  case $(aws --version) in
+    aws-cli/2.3[4-9].* | aws-cli/2.[4-9][0-9].* | aws-cli/2.[1-9][0-9][0-9].*) ;;
+    *) echo "This needs version 2.34 of the AWS CLI, or newer: $(aws --version)"; exit 1;;
+  esac
   actual=$(aws sts get-caller-identity --query Account)
   [ "$actual" = "$ACCOUNT" ] || { echo "The credentials are those of the account $actual, not $ACCOUNT."; exit 1; }
 }

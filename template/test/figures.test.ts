@@ -61,6 +61,8 @@ const tooNew = Object.values(packages).filter(({ engines }) =>
 
 const [fresh, usable] = [freshFor / 60_000, usableFor / 60_000];
 
+const [, leastCli] = /version (\S+) of the AWS CLI/.exec(read('template/prove/commands.sh')) ?? [];
+
 test.skipIf(reasonToSkip()).each<[document: string, text: string, inText: unknown, inCode: unknown]>([
   ['README.md', 'its bundle is 43 % smaller', -43, above(size)],
   ['README.md', 'loads in [46 % less time]', -46, above(ours?.ratios.import.median)],
@@ -87,6 +89,9 @@ test.skipIf(reasonToSkip()).each<[document: string, text: string, inText: unknow
   ['docs/deploy.md', '| logs | 3 months | 1 week |', [90, 7], logDays],
   ['docs/deploy.md', "may keep the gateway's answer for two hours", [7_200], preflightSeconds],
   ['docs/operate/runbook.md', 'had not answered after 2.3 s', 2_300, responseTime],
+  ['docs/operate/runbook.md', 'version 2.34 of the AWS CLI', '2.34', leastCli],
+  ['docs/deploy.md', 'version 2.34 of the AWS CLI', '2.34', leastCli],
+  ['docs/prove.md', 'version 2.34 of the AWS CLI', '2.34', leastCli],
   ['docs/operate/runbook.md', 'an operation has a time-out of 5 s', [5], [...new Set(seconds)]],
   ['docs/decisions/contract.md', 'A body has at most 1 MiB', 2 ** 20, maxBodyBytes],
   ['docs/decisions/contract.md', 'at most 8,192 characters', 8_192, maxHeaderLength],

@@ -51,12 +51,16 @@ test('a whole run is as expected, leaves nothing, and its report has neither the
   expect(report()).not.toMatch(new RegExp(`${account}|eyJ|AKIA|eu-central-1_(?!<pool>)|@`));
 });
 
-test('with credentials of another account, or version 1 of the AWS CLI, a run changes nothing', async () => {
+test('with credentials of another account, or too old an AWS CLI, a run changes nothing', async () => {
   fake.account = '000000000000';
   await expect(run()).rejects.toThrow(`The credentials are those of the account 000000000000, not ${account}.`);
   expect(fake.commands).toEqual(['aws --version', 'aws sts get-caller-identity --query Account']);
-  fake.version = 'aws-cli/1.45.11';
-  await expect(run()).rejects.toThrow('This needs version 2 of the AWS CLI: aws-cli/1.45.11');
+  for (const version of ['1.45.11', '2.4.9', '2.9.0', '2.33.99']) {
+    fake.version = `aws-cli/${version}`;
+    await expect(run()).rejects.toThrow(`This needs version 2.34 of the AWS CLI, or newer: aws-cli/${version}`);
+  }
+  fake.version = 'aws-cli/2.100.0';
+  await expect(run()).rejects.toThrow('The credentials are those of');
 });
 
 test('if the account already has something with the name of a stack, a run changes nothing', async () => {
@@ -206,6 +210,6 @@ test('the program runs in its own project, and says which tool it lacks', async 
     startIn({ folder, temporary }, [process.execPath, ...args], new AbortController().signal, { PATH });
   expect(await start(...generator).ended).toBe(0);
   const { ended, output } = start('template/prove/main.ts', ...options);
-  expect([await ended, output()]).toEqual([1, 'This needs version 2 of the AWS CLI: aws-cli/1.45.11\n']);
+  expect([await ended, output()]).toEqual([1, 'This needs version 2.34 of the AWS CLI, or newer: aws-cli/1.45.11\n']);
   expect(existsSync(path.join(folder, '.prove'))).toBe(true);
 });

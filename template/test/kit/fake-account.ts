@@ -78,7 +78,7 @@ export class FakeAccount {
   readonly #protections = new Set<string>();
   /** How often somebody sees a stack in progress before it is complete. */
   looks = 4;
-  version = 'aws-cli/2.31.0';
+  version = 'aws-cli/2.34.0';
   account = account;
   bin = '';
   url = '';
