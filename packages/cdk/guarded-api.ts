@@ -17,7 +17,10 @@ type Cors = Pick<Settings, 'allowOrigins'> & {
   responseHeaders: readonly string[];
 };
 
-type GuardedApiProps = Pick<Settings, 'stage' | 'throttle' | 'domain'> & { authorizer: IFunction; cors: Cors };
+type GuardedApiProps = Pick<Settings, 'stage' | 'throttle' | 'domain' | 'authorizerCache'> & {
+  authorizer: IFunction;
+  cors: Cors;
+};
 
 /** The HTTP API, at first without routes. Its authorizer guards every route that is added. */
 export class GuardedApi extends apigateway.HttpApi {
@@ -25,7 +28,7 @@ export class GuardedApi extends apigateway.HttpApi {
   readonly outputs: { ApiUrl: string; DomainTarget?: string };
 
   constructor(scope: Construct, id: string, props: GuardedApiProps) {
-    const { authorizer, cors, stage, throttle, domain } = props;
+    const { authorizer, authorizerCache, cors, stage, throttle, domain } = props;
     const { stackName } = Stack.of(scope);
     super(scope, id, {
       apiName: stackName,
@@ -35,8 +38,9 @@ export class GuardedApi extends apigateway.HttpApi {
       ...(domain?.defaultAddress === 'off' && { disableExecuteApiEndpoint: true }),
       defaultAuthorizer: new HttpLambdaAuthorizer('BearerAuth', authorizer, {
         responseTypes: [HttpLambdaResponseType.SIMPLE],
-        // A cached authorizer result could outlive its token: docs/decisions/stack.md.
-        resultsCacheTtl: Duration.seconds(0),
+        resultsCacheTtl: Duration.seconds(authorizerCache),
+        // A route may require other scopes than another, so a kept result must not hold for all of them.
+        ...(authorizerCache > 0 && { identitySource: ['$request.header.Authorization', '$context.routeKey'] }),
       }),
     });
     // API Gateway adds log groups to a policy of limited size and never removes them; names with this prefix share one

@@ -24,11 +24,14 @@ const url = (pattern: RegExp, error: string) =>
 const listOf = (what: string) => fitting(/^[^\s,]+(,[^\s,]+)*$/, `must be ${what}, separated by commas without spaces`);
 
 // On the command line, each number is a string.
-const wholeNumber = 'must be a whole number from 1 to 999999999';
-const count = z
-  .union([z.string(), z.number()], wholeNumber)
-  .refine((value) => /^[1-9]\d{0,8}$/.test(String(value)), wholeNumber)
-  .transform(Number);
+const wholeNumber = (from: number, to: number) => {
+  const error = `must be a whole number from ${from} to ${to}`;
+  return z
+    .union([z.string(), z.number()], error)
+    .refine((value) => /^(0|[1-9]\d*)$/.test(String(value)) && Number(value) >= from && Number(value) <= to, error)
+    .transform(Number);
+};
+const count = wholeNumber(1, 999_999_999);
 
 /** Origins as browsers spell them, because API Gateway compares strings. docs/deploy.md says why `*` is refused. */
 const origins = z
@@ -79,6 +82,8 @@ const schema = z
     scopeClaim: listOf('names of claims'),
     rateLimit: count,
     burstLimit: count,
+    // AWS's limit.
+    authorizerCache: wholeNumber(0, 3_600),
     alarmEmail: fitting(/^(none|[^\s@,;]+@[^\s@,;]+)$/, 'must be one email address, or none if nobody wants mail'),
     budget: count,
     tags,
@@ -196,6 +201,8 @@ export const readSettings = (node: Node) => {
     /** More clients of that pool that may call the API, separated by commas. */
     clientIds: context.clientIds,
     throttle: { rateLimit, burstLimit },
+    /** For how many seconds the gateway keeps the authorizer's result. */
+    authorizerCache: context.authorizerCache ?? 0,
     allowOrigins,
     domain: domainOf(context),
     alarmEmail: email,

@@ -4,6 +4,7 @@
  */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import * as apigatewayv2 from '@aws-sdk/client-apigatewayv2';
 import * as cloudformation from '@aws-sdk/client-cloudformation';
 import * as logs from '@aws-sdk/client-cloudwatch-logs';
 import * as codedeploy from '@aws-sdk/client-codedeploy';
@@ -18,6 +19,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 
 /** The SDK client for each service, by the name of the service in the AWS CLI. */
 const clients: Record<string, Record<string, unknown>> = {
+  apigatewayv2,
   cloudformation,
   'cognito-idp': cognito,
   deploy: codedeploy,

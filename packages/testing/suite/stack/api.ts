@@ -35,7 +35,7 @@ export const testApi = (): void => {
       });
   });
 
-  test("the API calls the authorizer's alias for every request, without a cache, and requires the Authorization header", () => {
+  test("the API calls the authorizer's alias for every request, by default without a cache, and requires the Authorization header", () => {
     const { AuthorizerUri, ...authorizer } = propertiesOf('AWS::ApiGatewayV2::Authorizer')['ApiBearerAuth'] ?? {};
     expect(resolve(AuthorizerUri)).toContain('/functions/AuthorizerLive/invocations');
     expect(authorizer).toMatchObject({
@@ -44,6 +44,17 @@ export const testApi = (): void => {
       EnableSimpleResponses: true,
       AuthorizerResultTtlInSeconds: 0,
       IdentitySource: ['$request.header.Authorization'],
+    });
+  });
+
+  test('authorizerCache in the CDK context keeps the result for one Authorization header on one route, whose scopes so still hold', () => {
+    const expected = propertiesOf('AWS::ApiGatewayV2::Authorizer')['ApiBearerAuth'];
+    expect(propertiesOf('AWS::ApiGatewayV2::Authorizer', templateWith({ authorizerCache: '300' }))).toEqual({
+      ApiBearerAuth: {
+        ...expected,
+        AuthorizerResultTtlInSeconds: 300,
+        IdentitySource: ['$request.header.Authorization', '$context.routeKey'],
+      },
     });
   });
 
