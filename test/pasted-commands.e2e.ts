@@ -42,9 +42,9 @@ mapfile -t calls < "$CALLS"
 case "$*" in *StackId*) echo ${stackId};; *StackStatus*) echo "$STATUS";; *) echo one;; esac
 `;
 const folder = await fileFolder();
-for (const name of ['aws', 'npx', 'npm', 'node', 'cdk', 'gh', 'curl', 'rm'])
+for (const name of ['aws', 'npx', 'npm', 'node', 'cdk', 'gh', 'curl', 'rm', 'sleep'])
   await writeFile(path.join(folder, name), fake, { mode: 0o755 });
-for (const name of ['grep', 'sed'])
+for (const name of ['awk', 'date', 'grep', 'sed'])
   await writeFile(path.join(folder, name), `#!/bin/sh\nPATH=/usr/bin:/bin exec ${name} "$@"\n`, { mode: 0o755 });
 
 let pastes = 0;

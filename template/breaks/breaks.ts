@@ -32,6 +32,8 @@ const byFile: Record<string, Record<string, string>> = {
   },
   'docs/operate/runbook.md': {
     '[-gone && -]for role in': 'Who pastes on after a failed destroy deletes the roles of the live stack.',
+    'PlantStore-[-OutsideCheck-]{+Silence+} --state-value ALARM':
+      'The monthly drill sets an alarm that does not exist.',
   },
   '.vscode/launch.json': { '[-, "--watch"-]': 'The debugger of VS Code runs old code after a change.' },
   'packages/tools/bin.js': {

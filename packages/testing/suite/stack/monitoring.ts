@@ -104,6 +104,11 @@ export const testMonitoring = (own: string[] = []): void => {
     expect(links.filter(([, name = '', heading]) => name.toLowerCase() !== heading)).toEqual([]);
   });
 
+  test('the commands of the runbook name only alarms of the stack', () => {
+    const names = [...runbook.matchAll(/--alarm-name \S+-(\w+)/g)].map(([, name]) => name);
+    expect(names.filter((name) => !everyAlarm.some((alarm) => nameOf(alarm) === name))).toEqual([]);
+  });
+
   test.each([
     ['Api4xxRate', 25],
     ['Concurrency', 800],
