@@ -38,7 +38,7 @@ export const notTried: [about: string, what: string, because: string][] = [
   ['Smoke test and roles', 'when all of Lambda and DynamoDB knows a role', 'it needs requests to all their servers'],
   ['GitHub', 'letting GitHub deploy, and the check `diff`', 'it needs a repository on GitHub'],
   ['CloudFormation', 'giving a stack its boundary later', 'the account has one or not'],
-  ['Alarms', 'whether Page and Ticket reach the topics, and mail', 'somebody must confirm it first'],
+  ['Alarms', 'whether mail arrives', 'somebody must confirm it first'],
   ['Alarms', 'the window of a day', 'it takes a day'],
   ['Guards', "the table's maximum", 'it needs over 1,000 writes a second'],
   ['Guards', 'the budget, and an address without an API', 'they take a month, and a domain'],

@@ -132,6 +132,25 @@ roll_out 'lacks a grant'
 aws cloudwatch describe-alarms --alarm-names "$STACK-${CHANGED}Faults" --query 'MetricAlarms[].[AlarmName]' | grep -q .
 went_off "${CHANGED}Faults" || echo 'not gone off'
 
+### prod | Alarms | Page and Ticket leave CloudWatch | ^Page: Successfully [^;]*; OK after \d+ s; Ticket: Successfully [^;]*; OK after \d+ s$
+is_ok() {
+  aws cloudwatch describe-alarms --alarm-names "$STACK-$1" --alarm-types CompositeAlarm \
+    --query 'CompositeAlarms[].[StateValue]' | grep -qx OK
+}
+# A failed action comes first, because F is before S.
+acted() {
+  aws cloudwatch describe-alarm-history --alarm-name "$STACK-$1" --alarm-types CompositeAlarm \
+    --history-item-type Action --start-date "$(iso "$since")" --query 'AlarmHistoryItems[].[HistorySummary]' |
+    sort -u | grep .
+}
+# By its cause, as in the runbook: AWS does not promise that a composite alarm that was set by hand ends.
+for each in Page:OutsideCheck Ticket:Concurrency; do
+  alarm=${each%:*}; until_true 20 is_ok "$alarm" > /dev/null; since=$(date +%s)
+  aws cloudwatch set-alarm-state --alarm-name "$STACK-${each#*:}" --state-value ALARM --state-reason 'by hand'
+  until_true 5 acted "$alarm" > /dev/null
+  late=$(until_true 10 is_ok "$alarm"); echo "$alarm: $(acted "$alarm")"; echo "OK $late"
+done
+
 ### prod | Smoke test and roles | a new grant and the code that needs it | ^UPDATE_COMPLETE; .*→.*; 0 of
 roll_out 'needs a new grant'
 

@@ -89,14 +89,14 @@ const cleanUp = (): Promise<number> => {
   return run({ cleanUp: true });
 };
 
-/** Runs one step, during which the user stops the run. @returns its line */
-const runStep = async (name: string): Promise<string | undefined> => {
+/** Runs one step. The user stops the run during the step or, if it may pause, only after it. @returns its line */
+const runStep = async (name: string, stops: 'now' | 'later' = 'now'): Promise<string | undefined> => {
   saveState(steps.findIndex((step) => step.name === name));
   const stop = new AbortController();
   const start = (script: string, environment: Record<string, string>) => {
     if (script.includes('use prod; reach')) {
       stop.abort(new Stopped('Stopped.'));
-      writeFileSync(path.join(rehearsal.folder, 'stop'), '');
+      if (stops === 'now') writeFileSync(path.join(rehearsal.folder, 'stop'), '');
     }
     return runScript(script, environment);
   };
@@ -164,6 +164,21 @@ test('if AWS does not say whether an alarm has gone off, the step does not eithe
   fake.create(prod);
   fake.refused = 'cloudwatch describe-alarm-history';
   expect(await runStep("Faults leaves out the smoke test's 500s")).toMatch(/^ {2}failed: .*AccessDenied/);
+});
+
+const published = String.raw`Successfully executed action arn:aws:sns:eu-central-1:\S+; OK after \d+ s`;
+const refused = 'Failed to execute action .*"CloudWatch Alarms is not authorized to perform: SNS:Publish.*; OK';
+
+test.each<[what: string, fault: Partial<FakeAccount>, line: string]>([
+  ['nothing', {}, `as expected: Page: ${published}; Ticket: ${published}$`],
+  ['a topic that refuses pages', { refusing: 'Pages' }, `differs: Page: ${refused} .*; Ticket: ${published}$`],
+  ['a topic that refuses tickets', { refusing: 'Tickets' }, `differs: Page: ${published}; Ticket: ${refused} `],
+  ['an alarm that does not go off', { silent: 'Ticket' }, `failed: Page: ${published}; not in time: acted Ticket$`],
+  ['a page that has not ended', { on: new Set(['Page']) }, 'failed: not in time: is_ok Page$'],
+])('whether Page and Ticket leave CloudWatch is in the report; in the way is %s', async (_, fault, line) => {
+  fake.create(prod);
+  Object.assign(fake, fault);
+  expect(await runStep('Page and Ticket leave CloudWatch', 'later')).toMatch(new RegExp(`^ {2}${line}`));
 });
 
 /** The event of a request whose body is missing, which a good version refuses with 400. */

@@ -58,6 +58,14 @@ const silent = [
   ...['lambda list-functions', 'lambda update-alias'],
 ];
 
+const prod = 'PlantStore-prod-prove';
+
+/** What sets off an alarm that notifies, and the topic of that alarm. */
+const notifying: Record<string, [alarm: string, topic: string]> = {
+  OutsideCheck: ['Page', 'Pages'],
+  Concurrency: ['Ticket', 'Tickets'],
+};
+
 /** Finds the key in a body. */
 const ofKey = new RegExp(`"${tableKey.name}":"?(\\w+)`);
 
@@ -73,6 +81,10 @@ export class FakeAccount {
   refusal = 'AccessDenied';
   /** The state of prod's key. Like all that had tags, it stays in AWS's list of them. */
   keyState: '' | 'Enabled' | 'PendingDeletion' = '';
+  /** The alarms that notify and are on, one that does not go off, and a topic to which CloudWatch may not publish. */
+  on = new Set<string>();
+  silent = '';
+  refusing = '';
   readonly #tags = new Set<string>();
   /** What deletion protection, point-in-time recovery, termination protection or a domain keep: [what, of which]. */
   readonly #protections = new Set<string>();
@@ -87,6 +99,9 @@ export class FakeAccount {
   #secrets = ['one'];
   #problems: string[] = [];
   #alarms: string[] = [];
+  /** The causes that were set by hand. Each ends once somebody has looked at the history of what it set off. */
+  #setByHand: string[] = [];
+  readonly #actions: [alarm: string, result: string][] = [];
   /** Stops the roll-out that waits for it, if any. */
   #stop: (() => void) | undefined;
   #isTraced = false;
@@ -283,6 +298,28 @@ export class FakeAccount {
     ].join('\n');
   };
 
+  /** An alarm notifies when it goes off and when it ends. */
+  #notify(cause: string, isOn: boolean): void {
+    const [alarm, topic] = notifying[cause] ?? [];
+    if (alarm === undefined) throw new Error(`The fake account does not know what ${cause} sets off`);
+    if (this.silent === alarm || this.on.has(alarm) === isOn) return;
+    if (isOn) this.on.add(alarm);
+    else this.on.delete(alarm);
+    const arn = `arn:aws:sns:eu-central-1:${account}:${prod}-Monitoring${topic}12AB34CD-a1B2c3D4e5F6`;
+    const refusal = `CloudWatch Alarms is not authorized to perform: SNS:Publish on resource: ${arn}`;
+    const failed = `Failed to execute action ${arn}. Received error: "${refusal}"`;
+    this.#actions.push([alarm, topic === this.refusing ? failed : `Successfully executed action ${arn}`]);
+  }
+
+  readonly #history: Handler = (option) => {
+    const name = option('alarm-name');
+    if (option('alarm-types') !== 'CompositeAlarm')
+      return this.#alarms.some((alarm) => name.endsWith(`-${alarm}`)) ? '2026-11-26T16:00:00+00:00' : '';
+    const found = this.#actions.filter(([alarm]) => name === `${prod}-${alarm}`).map(([, result]) => result);
+    for (const cause of this.#setByHand.splice(0)) this.#notify(cause, false);
+    return option('history-item-type') === 'Action' ? found.join('\n') : '';
+  };
+
   readonly #handlers: Record<string, Handler> = {
     ...Object.fromEntries(silent.map((command) => [command, () => ''])),
     '--version': () => this.version,
@@ -385,9 +422,16 @@ export class FakeAccount {
     'deploy list-deployment-groups': () => 'group',
     'deploy list-deployments': () => (this.#stop ? 'd-1' : ''),
     'deploy stop-deployment': () => this.#stop?.(),
-    'cloudwatch describe-alarms': (option) => (option('alarm-names') ? `${changed}Faults` : ''),
-    'cloudwatch describe-alarm-history': (option) =>
-      this.#alarms.some((alarm) => option('alarm-name').endsWith(`-${alarm}`)) ? '2026-11-26T16:00:00+00:00' : '',
+    'cloudwatch describe-alarms': (option) => {
+      if (option('alarm-types') !== 'CompositeAlarm') return option('alarm-names') ? `${changed}Faults` : '';
+      return this.on.has(option('alarm-names').replace(`${prod}-`, '')) ? 'ALARM' : 'OK';
+    },
+    'cloudwatch describe-alarm-history': this.#history,
+    'cloudwatch set-alarm-state': (option) => {
+      const cause = option('alarm-name').replace(`${prod}-`, '');
+      this.#notify(cause, option('state-value') === 'ALARM');
+      this.#setByHand.push(cause);
+    },
     'cloudwatch get-metric-statistics': () => '30.0',
     'cloudwatch list-metrics': () => `${changed}Faults`,
     'xray get-trace-summaries': () => {
