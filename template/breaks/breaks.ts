@@ -179,6 +179,8 @@ const byFile: Record<string, Record<string, string>> = {
     '[-"iam:CreateRole", -]': 'CloudFormation cannot make a role.',
     '"arn:*:sqs:*:*:[-PlantStore-]{+Plants+}-*"': 'CloudFormation cannot make a queue.',
     '"iam:DeleteRole",{+\n        "iam:AttachRolePolicy",+}': 'A role may get any managed policy.',
+    '"arn:*:ssm:*:*:parameter/cdk-bootstrap/*"],[-\n      "Condition": { "ArnLike": { "aws:PrincipalArn": "arn:*:iam::*:role/cdk-*-cfn-exec-role-*" } }-]{+\n      "Condition": {}+}':
+      'A function may read the code of other apps.',
     '"xray:[-PutTraceSegments"-]{+PutTraces"+}': 'The boundary keeps functions from sending traces.',
   },
   'packages/cdk/github.ts': {
@@ -220,7 +222,8 @@ const byFile: Record<string, Record<string, string>> = {
     'cloudwatch/home?[-region=-]{+area=+}': "The dashboard's URL opens another region.",
   },
   'packages/cdk/guarded-api.ts': {
-    'Duration.[-seconds(0)-]{+minutes(5)+}': 'A token is accepted for up to five minutes after it expires.',
+    'Duration.seconds([-authorizerCache-]{+300+})': 'A token is accepted for up to five minutes after it expires.',
+    "Authorization'[-, '$context.routeKey'-]": 'A kept result holds for routes with other scopes.',
     "[-defaultAuthorizer-]{+[cors.allowOrigins.length > 0 ? 'authorizer' : 'defaultAuthorizer']+}: new":
       'With allowed origins, the API needs no token.',
     "[-?.defaultAddress === 'off'-] && {": 'A new domain name closes the only address that clients have.',

@@ -6,6 +6,7 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import * as apigatewayv2 from '@aws-sdk/client-apigatewayv2';
 import * as cloudformation from '@aws-sdk/client-cloudformation';
+import * as cloudwatch from '@aws-sdk/client-cloudwatch';
 import * as logs from '@aws-sdk/client-cloudwatch-logs';
 import * as codedeploy from '@aws-sdk/client-codedeploy';
 import * as cognito from '@aws-sdk/client-cognito-identity-provider';
@@ -16,28 +17,6 @@ import { NormalizedSchema } from '@smithy/core/schema';
 import { expect, test } from 'vitest';
 
 const root = path.resolve(import.meta.dirname, '../..');
-
-/** The number with which the SDK's schema of an operation begins: [9, namespace, name, traits, input, output]. */
-const operationKind = 9;
-
-/** An operation as in an SDK client, with fields of text. */
-const operation = (name: string, required: string[], optional: string[]): unknown[] => {
-  const fields = [...required, ...optional];
-  return [operationKind, '', name, 0, [3, '', name, 0, fields, fields.map(() => 0), required.length], null];
-};
-
-/** Two operations are not worth a client: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/ */
-const cloudwatch = {
-  describe: operation(
-    'DescribeAlarmHistory',
-    [],
-    [
-      ...['AlarmName', 'AlarmContributorId', 'AlarmTypes', 'HistoryItemType', 'StartDate', 'EndDate', 'MaxRecords'],
-      ...['NextToken', 'ScanBy'],
-    ],
-  ),
-  set: operation('SetAlarmState', ['AlarmName', 'StateValue', 'StateReason'], ['StateReasonData']),
-};
 
 /** The SDK client for each service, by the name of the service in the AWS CLI. */
 const clients: Record<string, Record<string, unknown>> = {
@@ -79,6 +58,9 @@ const kebab = (name: string): string =>
     .replaceAll(/(.)([A-Z][a-z]+)/g, '$1-$2')
     .replaceAll(/([a-z\d])([A-Z])/g, '$1-$2')
     .toLowerCase();
+
+/** The number with which the SDK's schema of an operation begins: [9, namespace, name, traits, input, output]. */
+const operationKind = 9;
 
 /** Returns the options of a service's command, and which of them are required. */
 const optionsOf = (client: Record<string, unknown>, command: string) => {
