@@ -173,14 +173,14 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
   const functions = new Functions(current, { certificates: [issuer.certificate] });
   const previous = new Functions(older, { certificates: [issuer.certificate] });
   undo.push(() => Promise.all([functions.close(), previous.close()]));
-  let newShare = 0.1;
+  const newShares = new Map<string, number>();
   const events = new Map<string, number>();
   /** Chooses a version at random, as an alias with weights does. The trial's seed makes the choice repeatable. */
   const isForPrevious = (functionName: string): boolean => {
     const count = (events.get(functionName) ?? 0) + 1;
     events.set(functionName, count);
     const random = createHash('sha256').update(`${seed} ${functionName} ${count}`).digest().readUInt32BE() / 2 ** 32;
-    return random >= newShare && older.some(({ name }) => name === functionName);
+    return random >= (newShares.get(functionName) ?? 0.1) && older.some(({ name }) => name === functionName);
   };
   const log: AccessLogLine[] = [];
   const invocations: Invocation[] = [];
@@ -234,9 +234,10 @@ export const startTrialStack = async (storeEndpoint: string, changes: Changes = 
     setFunctionTimeout: (name: FunctionName, timeout: number) => {
       for (const spec of current) if (spec.name === fullName(name)) spec.timeout = timeout;
     },
-    /** Sets which share of events (0 to 1) each function's new version gets. The previous version gets the rest. */
-    shift: (share: number) => {
-      newShare = share;
+    /** Sets which share of events (0 to 1) the new versions of `which`, by default of all functions, get. */
+    shift: (share: number, which?: FunctionName) => {
+      const shifted = which === undefined ? current.map(({ name }) => name) : [fullName(which)];
+      for (const name of shifted) newShares.set(name, share);
     },
     /** Returns the function's name in the template, which is its logical id. */
     nameOf: fullName,
