@@ -36,6 +36,8 @@ const atNight = (...spans: Span[]): Span[] => [[day, night], ...spans, [day, nig
 const rows: [what: string, spans: Span[], notified: string[]][] = [
   ['a good day', byDay(), []],
   ['no traffic', [[3 * day, []]], []],
+  ['no data but the count of requests', [[3 * day, traffic(100).slice(0, 1)]], []],
+  ['no data of the count of requests', [[3 * day, traffic(100, { failing: 1, slow: 1 }).slice(1)]], []],
   ['0.9 % errors all day', byDay([day, traffic(100, { failing: 0.009 })]), ['Ticket 85–1779']],
   ['a p99 of 2.4 s all day', byDay([day, traffic(100, { slow: 0.015 })]), ['Ticket 721–1620']],
   ['1.4 % errors for two hours', byDay([2 * hour, traffic(100, { failing: 0.014 })]), ['Ticket 54–467']],
