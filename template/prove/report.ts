@@ -39,6 +39,7 @@ export const notTried: [about: string, what: string, because: string][] = [
   ['GitHub', 'letting GitHub deploy, and the check `diff`', 'it needs a repository on GitHub'],
   ['CloudFormation', 'giving a stack its boundary later', 'the account has one or not'],
   ['Alarms', 'whether mail arrives', 'somebody must confirm it first'],
+  ['Alarms', 'metric math without data', 'the alarms are OK whatever it makes of that'],
   ['Alarms', 'the window of a day', 'it takes a day'],
   ['Guards', "the table's maximum", 'it needs over 1,000 writes a second'],
   ['Guards', 'the budget, and an address without an API', 'they take a month, and a domain'],

@@ -113,6 +113,9 @@ pause 120; if traced "$since"; then echo traces; else echo none; fi
 ### prod | CloudFormation | deploy prod | ^CREATE_COMPLETE$
 deploy
 
+### prod | CloudFormation | other tags | ^UPDATE_COMPLETE; the same versions$
+old=$(versions); deploy -c tags=prove=yes; [ "$(versions)" != "$old" ] || echo 'the same versions'
+
 ### prod | Smoke test and roles | a good version | ^UPDATE_COMPLETE; .*→.*; 0 of
 roll_out good
 
@@ -124,6 +127,12 @@ roll_out 'responds 500'
 
 ### prod | Smoke test and roles | a version that allows forged tokens | ^UPDATE_ROLLBACK_COMPLETE; stays.* 0 of .*smoke
 roll_out 'lets a forged token through'
+
+### prod | Going back | a good operation with an authorizer that allows forged tokens | ^UPDATE_ROLLBACK_COMPLETE; stays.* 0 of .*smoke
+roll_out 'good, but lets a forged token through'
+# How the operation's alias went back: at once or in steps, and after a deployment that ended or one that was stopped.
+aws cloudformation describe-stack-events --stack-name "$STACK" --query "StackEvents[?ResourceType=='AWS::Lambda::Alias' &&
+  Timestamp>='$(iso "$since")'].[Timestamp,LogicalResourceId,ResourceStatus]" | sort
 
 ### prod | Smoke test and roles | a version that lacks a grant | ^UPDATE_ROLLBACK_COMPLETE; stays.* 0 of .*smoke
 roll_out 'lacks a grant'

@@ -27,14 +27,17 @@ const wrapped = (code: string): Files => ({ [file]: `import { handler as good } 
 const another = (mark: string): Files =>
   wrapped(`Object.assign(globalThis, { version: '${mark}' });\nexport const handler = good;`);
 
+const allowsAll: Files = {
+  'functions/authorizer.lambda.ts': 'export const handler = async () => ({ isAuthorized: true, context: {} });\n',
+};
+
 const files = {
   good: another('good'),
   'good again': another('good again'),
   'throws at start': { [file]: "throw new Error('broken on purpose');\n" },
   'responds 500': { [file]: 'export const handler = async () => ({ statusCode: 500 });\n' },
-  'lets a forged token through': {
-    'functions/authorizer.lambda.ts': 'export const handler = async () => ({ isAuthorized: true, context: {} });\n',
-  },
+  'lets a forged token through': allowsAll,
+  'good, but lets a forged token through': { ...another('good, but'), ...allowsAll },
   'lacks a grant': { [stack]: (before) => before.replace(granted, "'dynamodb:GetItem'") },
   'needs a new grant': {
     [stack]: (before) => before.replace(granted, "$&, 'dynamodb:DescribeTable'"),

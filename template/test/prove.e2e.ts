@@ -190,6 +190,8 @@ test.each<[version: string, file: string, event: object, answer: unknown, action
   ['throws at start', entry, client, 'Error: broken on purpose'],
   ['responds 500', entry, client, 500],
   ['lets a forged token through', 'authorizer.lambda.ts', client, true],
+  ['good, but lets a forged token through', 'authorizer.lambda.ts', client, true],
+  ['good, but lets a forged token through', entry, client, 400],
   ['lacks a grant', entry, client, 400, 'dynamodb:GetItem'],
   ['needs a new grant', entry, client, 'CredentialsProviderError', 'dynamodb:DescribeTable'],
   ['fails for clients only', entry, client, 500],
