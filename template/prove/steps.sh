@@ -90,6 +90,16 @@ counted() { sum AWS/ApiGateway Count "$api" "$since" | grep -q '^30'; }
 until_true 20 counted > /dev/null || true
 for metric in 4xx Count; do echo "$metric $(sum AWS/ApiGateway "$metric" "$api" "$since")"; done
 
+### dev | Tokens | a result that the gateway keeps, until it is told to forget it | ^200 [^;]*; after \d+ s; 200$
+deploy -c authorizerCache=300 > /dev/null
+request > /dev/null
+name=$(function_named Authorizer)
+aws lambda put-function-concurrency --function-name "$name" --reserved-concurrent-executions 0 > /dev/null
+pause 30; request
+aws apigatewayv2 reset-authorizers-cache --api-id "$(physical_id ApiGatewayV2::Api Api)" --stage-name '$default'
+until_true 3 has_status 5 || true
+aws lambda delete-function-concurrency --function-name "$name"; until_true 3 has_status 200 > /dev/null; echo 200
+
 ### dev | Gateway | more requests than the limit | 429 {"message
 deploy -c rateLimit=1 -c burstLimit=1 -c tracing=on
 # A new limit works only after a while.

@@ -47,6 +47,9 @@ type Stack = {
   withoutInstances: string[];
   requests: number;
   isFailing: boolean;
+  /** Whether the gateway keeps results of the authorizer, and whether it has one. */
+  isKeeping: boolean;
+  isKept: boolean;
 };
 
 /** Returns what a command prints, if it prints something. */
@@ -144,7 +147,7 @@ export class FakeAccount {
       [request.url?.endsWith('/no-route') ?? false, 404],
       [headers.authorization === undefined, 401],
       [headers.authorization === 'Bearer x', 403],
-      [stack.withoutInstances.includes('Authorizer'), 500],
+      [stack.withoutInstances.includes('Authorizer') && !stack.isKept, 500],
       [stack.withoutInstances.includes(changed), 503],
       [stack.isFailing, 500, 50001],
       [headers['content-encoding'] === 'gzip', 415, 41502],
@@ -155,6 +158,7 @@ export class FakeAccount {
     stack.requests++;
     const [, status = 200, error] = rules.find(([applies]) => applies) ?? [];
     if (status === 200) this.#items.set(id, text);
+    if (status === 200) stack.isKept = stack.isKeeping;
     response.setHeader('apigw-requestid', 'QcNvjVNaC1t4m14=');
     if (isReplayed) response.setHeader('idempotent-replayed', 'true');
     if (headers['origin']) response.setHeader('access-control-allow-origin', headers['origin']);
@@ -191,7 +195,8 @@ export class FakeAccount {
     const code = `${has('issuer=') ? 'another issuer' : ''}${path.basename(folder)}`;
     const before = this.stacks.get(name);
     if (before === undefined) return void this.create(name, code);
-    Object.assign(before, { limited: has('rateLimit='), requests: 0, updates: before.updates + 1 });
+    const setting = { limited: has('rateLimit='), isKeeping: has('authorizerCache='), isKept: false };
+    Object.assign(before, { ...setting, requests: 0, updates: before.updates + 1 });
     this.#isTraced ||= has('tracing=on');
     if (name.includes('prod')) await this.#rollOut(before, code);
     else before.status = 'UPDATE_COMPLETE';
@@ -203,7 +208,7 @@ export class FakeAccount {
     const isProd = name.includes('prod');
     const live = { Authorizer: 1, [changed]: 1, ...(isProd && { SmokeTest: 1 }) };
     const created = { name, status: 'CREATE_COMPLETE', updates: 0, code, live, limited: false, withoutInstances: [] };
-    const stack: Stack = { ...created, requests: 0, isFailing: false };
+    const stack: Stack = { ...created, requests: 0, isFailing: false, isKeeping: false, isKept: false };
     this.stacks.set(name, stack);
     const pool = `eu-central-1_${isProd ? 'prod' : 'dev'}`;
     this.kept.push(['pool', pool]);
@@ -416,6 +421,9 @@ export class FakeAccount {
     },
     'lambda delete-function-concurrency': (option) => {
       this.#functionOf(option).stack.withoutInstances = [];
+    },
+    'apigatewayv2 reset-authorizers-cache': (option) => {
+      this.#stack(option('api-id').replace('api-', 'PlantStore-').concat('-prove')).isKept = false;
     },
     'lambda get-account-settings': () => '10',
     'configure export-credentials': () =>
