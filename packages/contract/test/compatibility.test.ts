@@ -31,7 +31,10 @@ const released: Schema = {
   problem: { type: 'object', required: ['error'], properties: { error: int64, message: text } },
   responses: { 200: 'Answer', 404: 'Problem', 409: 'Problem' },
   numbers: [40401, 40402],
-  headers: { 'Retry-After': { required: true, schema: { type: 'integer' } } },
+  headers: {
+    'Retry-After': { required: true, schema: { type: 'integer' } },
+    'X-Note': { required: false, schema: text },
+  },
   scheme: { type: 'http', scheme: 'bearer', description: 'a token' },
 };
 
@@ -58,7 +61,7 @@ const contractOf = (change: Schema): Contract => {
         const alternatives = String(names).split(' or ').map(ref);
         const schema = alternatives.length > 1 ? { anyOf: alternatives } : alternatives[0];
         const own = Number(status) >= 400 && { examples: Object.fromEntries(examples) };
-        return [status, { headers, content: { 'application/json': { schema, ...own } } }];
+        return [status, { headers, ...(names ? { content: { 'application/json': { schema, ...own } } } : {}) }];
       }),
     ),
   };
@@ -86,7 +89,7 @@ test.each<[says: string, change: Schema]>([
   ['is called setThing instead of putThing', { id: 'setThing' }],
   ['requires the scope things/own', { scopes: ['things/put', 'things/own'] }],
   ['requires the query parameter q', { parameters: { q: { in: 'query', required: true, schema: text } } }],
-  ['has lost the query parameter unit', { parameters: { unit: undefined } }],
+  ['has lost the query parameter unit', { parameters: { unit: { in: 'header' } } }],
   ['requires the query parameter unit, which was optional', { parameters: { unit: { required: true } } }],
   ['unit that it accepted: the value: enum ["cm"]', { parameters: { unit: { schema: { enum: ['cm'] } } } }],
   ['has another default for the query parameter unit', { parameters: { unit: { schema: { default: 'in' } } } }],
@@ -101,6 +104,7 @@ test.each<[says: string, change: Schema]>([
   [`${refuses} id: format int32`, { fields: { owner: { properties: { id: { format: 'int32' } } } } }],
   [`${refuses} color: enum ["red"]`, { fields: { color: { enum: ['red'] } } }],
   [`${refuses} code: maxLength 1`, { part: { properties: { code: { maxLength: 1 } } } }],
+  ['has lost a body in its response 200', { responses: { 200: '' } }],
   ['no longer answers 409', { responses: { 409: undefined } }],
   ['may answer 202, which released clients do not expect', { responses: { 202: 'Answer' } }],
   ['no longer documents the error 40402', { numbers: [40401] }],
@@ -121,6 +125,7 @@ test.each<[says: string, change: Schema]>([
 test.each<[what: string, change: Schema]>([
   ['nothing changes', {}],
   ['a scope is no longer required', { scopes: ['things/put'] }],
+  ['a parameter is new and optional', { parameters: { q: { in: 'query', required: false, schema: text } } }],
   ['a field of the body is new and optional', { fields: { weight: int64 } }],
   ['a string may have any length', { fields: { name: { maxLength: undefined, minLength: 0 } } }],
   ['a number may be smaller and larger', { fields: { size: { minimum: 0, maximum: 10 } } }],
@@ -131,6 +136,8 @@ test.each<[what: string, change: Schema]>([
   ['a field may also be something else', { fields: { name: { type: undefined, anyOf: [{ type: 'integer' }, text] } } }],
   ['a part of a schema moves into `allOf`', { body: { required: undefined, allOf: [{ required: ['name'] }] } }],
   ['words change', { body: { description: 'a thing', title: 'Thing' }, scheme: { description: 'a JWT' } }],
+  ['tokens get another format', { scheme: { bearerFormat: 'JWT' } }],
+  ['a status of an error is new', { responses: { 410: 'Problem' } }],
   ['an error number is new', { numbers: [40401, 40402, 40403] }],
   ["an error may also be the gateway's", { responses: { 404: 'Problem or GatewayError' } }],
   ['a field of a response is new', { results: { weight: int64 } }],
@@ -145,9 +152,12 @@ test('a new contract does not break released clients if words beside a reference
 });
 
 test('a new operation breaks no released clients, but a body that it did not have does', () => {
-  const get = { operationId: 'listThings', security: [{ bearerAuth: ['things/read'] }], responses: { 200: {} } };
+  const parameters = [{ name: 'id', in: 'path', required: true, schema: int64 }];
+  const security = [{ bearerAuth: ['things/read'] }];
+  const get = { operationId: 'getThing', security, parameters, responses: { 200: {} } };
   const today = contractOf({});
-  expect(breaksOf(today, { ...today, paths: { ...today.paths, '/things': { get } } })).toEqual([]);
+  const paths = { '/things/{id}': { get, ...today.paths['/things/{id}'] } };
+  expect(breaksOf(today, { ...today, paths })).toEqual([]);
   expect(breaksOf(contractOf({ body: undefined }), today)).toEqual([
     'PUT /things/{id} requires a body, which it did not have.',
   ]);

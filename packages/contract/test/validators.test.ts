@@ -32,7 +32,7 @@ const cases: [rule: Schema, bytes: number, valid: unknown[], invalid: unknown[]]
   [
     { ...text, format: 'date-time' },
     500,
-    ['2026-11-23T21:09:00Z', '2024-02-29t00:00:00.5+01:00'],
+    ['2026-11-23T21:09:00Z', '2024-02-29t00:00:00.5+01:00', '2026-11-23T21:09:00.123456789-09:30'],
     ['2026-11-23', '2026-02-29T00:00:00Z', '2026-11-23 21:09:00Z', '2026-11-23T24:00:00Z', '2026-11-23T23:59:60Z'],
   ],
   // Ajv's message about an enum refers to the whole schema around it.
