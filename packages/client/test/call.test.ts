@@ -124,7 +124,7 @@ describe('the request of an operation', () => {
     ['{"name":"Ann","heights":[1e+21]}', 'updateBook', { name: 'Ann', heights: [1e21] }],
     ['{"name":"\\ufffd","isRare":{}}', 'changeBook', { name: '\ufffd', isRare: {} }],
     ['[{"id":9223372036854775807},true]', 'labelBooks', [{ id: 9223372036854775807n, tags: undefined }, true]],
-    ['[null,null]', 'labelBooks', [Number.NaN, ...Array(1)]],
+    ['[null,null,"1970-01-01T00:00:00.000Z"]', 'labelBooks', [Number.NaN, ...Array(1), new Date(0)]],
   ])('has only the fields that the contract lists, if it lists them: %s', (json, id, body) => {
     expect(requestTo(id, { id: 1 }, body)).toMatchObject({ body: json });
   });
@@ -198,7 +198,9 @@ describe('a call of the client', () => {
   test.each<[what: string, id: Id, sent: object, status: number, text: string]>([
     ['has another boolean', 'updateBook', { name: 'Ann', isRare: false }, 200, '{"name":"Ann","isRare":true}'],
     ['has another object', 'updateBook', { name: 'Ann', origin: { a: 1 } }, 200, '{"name":"Ann","origin":{"a":2}}'],
-    ['has a field that was not sent', 'updateBook', ann, 200, '{"name":"Ann","heights":[]}'],
+    ['has a shorter list', 'updateBook', { name: 'Ann', heights: [1, 2] }, 200, '{"name":"Ann","heights":[1]}'],
+    ['has an object for a list', 'updateBook', { name: 'Ann', heights: [1] }, 200, '{"name":"Ann","heights":{"0":1}}'],
+    ['has a field that was not sent', 'updateBook', ann, 200, '{"name":"Ann","origin":{}}'],
     [
       'has another integer that rounds to the same double',
       'updateBook',
