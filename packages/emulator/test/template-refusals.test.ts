@@ -209,7 +209,7 @@ const roles: Row[] = [
     { AssumeRolePolicyDocument: undefined },
     trust(trusted('Allow', 'sts:AssumeRole', { Service: 'ec2.amazonaws.com' })),
     trust(trusted('Deny')),
-    trust(trusted('Allow'), trusted('Deny')),
+    trust(trusted('Allow'), trusted('Deny', '*')),
     trust(trusted('Allow'), trusted('Deny', 'sts:*', '*')),
     trust(trusted('Allow', 'sts:TagSession')),
   ].map((change): Row => ['ShopRole', change, 'its AssumeRolePolicyDocument does not let Lambda assume the role']),

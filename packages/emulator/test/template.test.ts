@@ -113,7 +113,15 @@ describe('readTemplate', () => {
       ofPolicy('s3:GetObject', action),
       { role: expect.arrayContaining([allowing('s3:GetObject', action)]) },
     ]),
-    [limitedBy('arn:aws:iam::aws:policy/AmazonDynamoDBFullAccess'), { boundary: [allowing('dynamodb:*')] } as object],
+    ...[
+      ['AdministratorAccess', '*'],
+      ['AmazonDynamoDBFullAccess', '*'],
+      ['AmazonDynamoDBFullAccess_v2', '*'],
+      ['AmazonDynamoDBReadOnlyAccess', 'BatchGetItem', 'Describe*', 'GetItem', 'List*', 'Query', 'Scan'],
+    ].map(([name, ...actions]): [Changes, object] => [
+      limitedBy(`arn:aws:iam::aws:policy/${name}`),
+      { boundary: [allowing(...actions.map((action) => `dynamodb:${action}`))] },
+    ]),
     [limitedBy({ Ref: 'ReadItems' }), { boundary: [readItems] } as object],
     [limitedBy('arn:aws:iam::aws:policy/AWSXRayDaemonWriteAccess'), { boundary: [] }],
   ])('with the changes %j reads, for the function Shop, %j', (changes, expected) => {
