@@ -187,6 +187,7 @@ test('an import reads a line of exactly 1 MiB, and rejects a file with a longer 
 
 test.each<[Failed]>([
   [{ ok: false, error: 40901, status: 409, requestId, message: 'taken' }],
+  [{ ok: false, error: 'gateway', status: 413, requestId, message: 'Request Too Long' }],
   [{ ok: false, error: 'gateway', status: 503, requestId, message: 'Service Unavailable' }],
 ])('an import goes on after a failure that concerns only one line: %j', async (result) => {
   const { lines } = await importText('{"id":1}\n{"id":2}', async (plant) => (idOf(plant) === 1n ? result : stored));

@@ -129,6 +129,7 @@ test.each<[what: string, args: string[], sentence: RegExp, environment?: Record<
   ['--url is not a URL', [...create, '--url', 'garden'], /It must be a URL such as https:\/\/host.example\n/],
   ['the token is missing', [...create, '--url', 'http://127.0.0.1:9'], noToken],
   ['a token has a space', [...create, '--url', 'http://127.0.0.1:9'], badToken, { ACCESS_TOKEN: 'two words' }],
+  ['--url is beside --stack', [...create, '--url', 'http://x', '--stack', 'y'], /^Give --url or --stack, not both/],
   ['a token is not for --url', [...create, '--token', 'a.b.c'], /^--token also needs --url/],
 ])('a command says what is wrong and exits with code 1 if %s', async (_, args, sentence, environment) => {
   const ended = await run(args, { DATA_DIR: '/nowhere', ...environment });
@@ -204,11 +205,12 @@ describe('import', () => {
   test('counts what an attempt may have stored, exits with code 1 if a line fails, and adds that line to the file of failed lines', async () => {
     const repeated = answer(createdStatus, responseTo(id), { 'idempotent-replayed': 'true' });
     const failing = answer(503, { message: 'Service Unavailable' });
-    const { baseUrl } = await startScriptedService(stored, failing, repeated);
-    const { begin, failed } = await importing(`${line.repeat(3)}no JSON`, baseUrl);
-    const stdout = expect.stringMatching(/^1 new, 1 stored, 1 already there, 1 failed: see /);
+    const throttled = answer(429, { message: 'Too Many Requests' });
+    const { baseUrl } = await startScriptedService(stored, failing, throttled, repeated);
+    const { begin, failed } = await importing(`${line.repeat(4)}no JSON`, baseUrl);
+    const stdout = expect.stringMatching(/^1 new, 1 stored, 2 already there, 1 failed: see /);
     expect(await begin().ended).toEqual({ code: 1, stdout, stderr: '' });
-    expect(await failed()).toBe(`${earlier}# plants.ndjson:4 (not sent): ${notJson}`);
+    expect(await failed()).toBe(`${earlier}# plants.ndjson:5 (not sent): ${notJson}`);
   });
 
   test('after Ctrl-C, says where to continue, exits with code 130, and leaves the failed lines of an earlier import unchanged', async () => {

@@ -122,7 +122,7 @@ test("if the project is a folder of a larger repository, checkOut checks out onl
 
 test.each<[ref: string, message: RegExp, files?: Record<string, string>]>([
   ['nonsense', /^git does not have the commit nonsense: fatal: .*\n.* git fetch --unshallow .* fetch-depth: 0\.$/],
-  ['--help', /^git does not have the commit --help: fatal: /],
+  ['--path-format=x', /^git does not have the commit --path-format=x: fatal: Needed a single revision\n/],
   ['HEAD', /^HEAD is too old: its script prepare compiles no contract\.$/, { 'package.json': '{}' }],
   ['HEAD', /^The contract of HEAD cannot be compiled:\n(.*\n)*.*refused/, { 'compile.ts': "throw Error('refused');" }],
 ])('checkOut of %s rejects with a message that matches %s', async (ref, message, files = {}) => {
