@@ -265,6 +265,7 @@ const byFile: Record<string, Record<string, string>> = {
     "[-table.grant(this, 'dynamodb:DeleteItem')-]": 'The plants of every smoke test stay.',
   },
   'template/prove/report.ts': {
+    '(?:AKIA[-|ASIA-])': 'A report that people paste into an issue has a temporary key.',
     "[-  [/(?<!\\d)\\d{12}(?!\\d)/g, '<account>'],\n-]":
       'A report that people paste into an issue has their account id.',
   },
@@ -309,6 +310,7 @@ const byFile: Record<string, Record<string, string>> = {
     "'content-length': [-Buffer.byteLength(body)-]{+body.length+} }": 'A response with an umlaut is cut short.',
   },
   'packages/tools/cli/import-lines.ts': {
+    '[[-413, -]...retryableStatuses]': 'One item that is too large ends an import.',
     'BigInt([-source-]{+value+})': 'A large id is rounded.',
     "if (result.[-headers.get('idempotent-replayed') !== 'true'-]{+ok+}) return":
       'An import counts plants as new that were already there.',
@@ -438,10 +440,14 @@ const byFile: Record<string, Record<string, string>> = {
     '[-!Number.isFinite(Number(text))-]{+false+}': 'The command line sends 1e400 as null.',
   },
   'packages/tools/cli/connection.ts': {
+    "[-if (url !== undefined && stack !== undefined) throw new Error('Give --url or --stack, not both.');-]":
+      'A command with --url and --stack ignores one of them.',
     "method === [-'POST'-]{+method+} && body": 'An import replaces items.',
     'token === undefined[- || (refused && !isFetching)-]': 'The import sends a refused token again and again.',
   },
   'packages/tools/cli/import-file.ts': {
+    '[-if ([401, 403, 429].includes(response.status)) attempts -= 1;-]':
+      'An import that the gateway throttles counts plants as stored that were already there.',
     'others] = [-adding.length === 1 ? adding : -]adding.filter':
       'Of a line that lacks a field, an import says only that no operation fits.',
     '? [-4-]{+16+} : 16': 'An import makes the local service start twice as many instances as it needs.',
@@ -496,6 +502,7 @@ const byFile: Record<string, Record<string, string>> = {
       'A route to a function that cannot run here is served, and each of its requests gets a 500.',
   },
   'packages/emulator/template/roles.ts': {
+    "[-'BatchGetItem', -]'Describe*'": 'A function with the read-only policy of AWS cannot read a batch.',
     '[-if (isAllowed && !isDenied) -]return;': 'A function has a role that Lambda may not assume.',
   },
   'packages/emulator/dynamodb/dynalite-fixes.ts': {
@@ -567,6 +574,10 @@ const byFile: Record<string, Record<string, string>> = {
   '.devcontainer/devcontainer.json': {
     '"requireLocalPort": [-true-]{+false+}': 'In a dev container, /docs refuses the browser.',
   },
+  'packages/client/json.ts': {
+    '[-    names.length === Object.keys(other).length &&\n-]':
+      'A response with only a part of the sent list counts as success.',
+  },
   'packages/client/client.ts': {
     "replace(/\\/[-+-]$/, '')": 'With a base URL that ends with two slashes, each request gets a 404.',
   },
@@ -611,6 +622,7 @@ const byFile: Record<string, Record<string, string>> = {
       'An older commit of a service runs the packages of today.',
   },
   'packages/tools/release/project-copy.ts': {
+    "[-'--end-of-options', -]": 'git takes a ref that begins with a hyphen for an option.',
     "downloads(then) [-=== downloads(await readFile(path.join(project, 'package-lock.json'), 'utf8'))-]{+!== ''+}":
       'A diff synthesizes both commits with the new CDK, so it does not show what the new CDK changes.',
   },
@@ -621,6 +633,8 @@ const byFile: Record<string, Record<string, string>> = {
     'if ([-standard !== undefined-]{+false+})': 'The contract promises a default that nothing fills in.',
   },
   'packages/contract/compatibility.ts': {
+    '{ description, [-bearerFormat, -]...scheme }': 'The format of tokens, which clients do not read, may not change.',
+    '[-each.required && -]!this': 'A new optional parameter counts as one that breaks released clients.',
     '[-before-]{+now+}.errorCodes.filter((number) => ![-now-]{+before+}.errorCodes.includes(number))':
       'An error number may go, but none may be new.',
     "...refusals(places.[-before, places.now-]{+now, places.before+}, 'the body').map(":
@@ -670,6 +684,7 @@ const byFile: Record<string, Record<string, string>> = {
   'packages/contract/types.ts': { '[-isOpen ? {} :-]': 'The client leaves out fields of an open body.' },
   'packages/contract/validators.ts': {
     '2n ** [-63n-]{+62n+} - 1n]': 'Half of all positive ids are refused.',
+    '(?:\\.\\d[-+-]{+{1,3}+})?': 'A time with microseconds is refused.',
     '[-ajv.addFormat(name, format)-];': 'A field of the format date-time adds 8 KB to the bundle.',
     '[-    preserveSymlinks: true,\n-]': 'The command diff reports new code although nothing has changed.',
     'allErrors: [-true-]{+false+}': 'The response names only one of several invalid fields.',
