@@ -398,6 +398,12 @@ describe('with leaveOut, readTemplate', () => {
     ['Shop', { Runtime: 'python3.13' }, 'its Runtime "python3.13" is not supported', withoutShop],
     ['ShopRole', { AssumeRolePolicyDocument: {} }, 'its AssumeRolePolicyDocument does not let', withoutShop],
     ['ShopPolicy', statement({ Condition: {} }), `its ${inStatement}.Condition is not supported`, withoutShop],
+    ...['ShopRole', 'ShopPolicy'].map((id): [string, object, string, Left] => [
+      id,
+      { Unknown: 1 },
+      'its Unknown is not supported',
+      withoutShop,
+    ]),
     ['Guard', { Runtime: 'python3.13' }, 'its Runtime "python3.13" is not supported', withoutGuard],
     // The variables of Shop refer to the first table, and its policies to both.
     ['Orders', { ResourcePolicy: {} }, 'its ResourcePolicy is not supported', withoutShop],

@@ -41,8 +41,9 @@ const importText = async (content: string | Buffer, create: Create = async () =>
 test('an import passes every object to the client exactly as the file has it, whatever line endings the file has', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(objects), fc.constantFrom('\n', '\r\n', '\n\n \n'), async (all, end) => {
-      const { created } = await importText(all.map((each) => toJson(each) + end).join(''));
+      const { created, lines } = await importText(all.map((each) => toJson(each) + end).join(''));
       expect(created).toEqual(all);
+      expect(lines).toHaveLength(all.length);
     }),
     { numRuns: 50 },
   );
@@ -202,6 +203,11 @@ test.each<[Failed]>([
   [{ ok: false, error: 'gateway', status: 404, requestId, message: 'Not Found' }],
 ])('an import stops at a failure that all remaining lines would have as well: %j', async (result) => {
   await expect(importText('{"id":1}\n'.repeat(40), async () => result)).rejects.toThrow(ImportEnded);
+});
+
+test('an import stops at an error of the client that is not about the item', async () => {
+  const create = () => Promise.reject(new TypeError('a bad token'));
+  await expect(importText('{"id":1}', create)).rejects.toThrow('a bad token');
 });
 
 describe('an import whose service stops answering', () => {
