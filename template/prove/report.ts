@@ -10,7 +10,7 @@ const secrets: [what: RegExp, by: string][] = [
   [/(?<!\d)\d{12}(?!\d)/g, '<account>'],
   [/eyJ[\w-]+\.[\w-]+\.[\w-]*/g, '<token>'],
   [/\b(?:AKIA|ASIA)[A-Z\d]{16}\b/g, '<key>'],
-  [/(?<=\b(?:user|role|assumed-role|federated-user)\/)(?!PlantStore-|cdk-)[^\s"';|]+/g, '<name>'],
+  [/(?<=\b(?:user|role)\/)(?!PlantStore-|cdk-)[^\s"';|]+/g, '<name>'],
   [/[\w.+-]+@[\w-]+\.[\w.-]+\w/g, '<email>'],
   [/(?<=\/(?:Users|home)\/)[^/\s]+/g, '<name>'],
   [/\b[a-z\d]{10}(?=\.execute-api\.)|(?<=\/apis\/|ApiId=|execute-api:[\w-]+:<account>:)[a-z\d]{10}\b/g, '<api>'],

@@ -39,7 +39,7 @@ const run = (fake: Fake = {}, options: RunOptions = {}, more: Partial<Surroundin
     const name = steps.find(isOf)?.name ?? script.split('\n').at(-1) ?? '';
     ran.push(name);
     if (name === fake.stopAfter) stop.abort(new Stopped('Stopped.'));
-    if (name === fake.fails) return { code: fake.code ?? 1, stdout: '', output: fake.output ?? `boom by ${account}` };
+    if (name === fake.fails) return { code: fake.code ?? 1, stdout: '', output: fake.output ?? `boom | by ${account}` };
     const stdout = new Map(Object.entries(answers)).get(name) ?? printed(script);
     return { code: 0, stdout, output: stdout };
   };
@@ -86,7 +86,7 @@ test.each(places)('a failure of "%s" is in the report, the other steps run, and 
     'still_listed',
     'remains',
   ]);
-  expect(rowOf(name)).toMatch(/ \| boom by <account> \| failed \| 0 \|$/);
+  expect(rowOf(name)).toMatch(/ \| boom \\\| by <account> \| failed \| 0 \|$/);
   for (const each of skipped) expect(rowOf(each)).toMatch(/ \| there is no stack \| not tried \| 0 \|$/);
   expect(rehearsal.report()).toContain('Left in the account: nothing.');
   expect(rehearsal.hasState()).toBe(false);
@@ -193,7 +193,7 @@ test.each([
 
 test.each([
   ['arn:aws:iam::210987654321:user/anna@example.com is', 'arn:aws:iam::<account>:user/<name> is'],
-  ['sts::210987654321:assumed-role/Admin/anna', 'sts::<account>:assumed-role/<name>'],
+  ['assumed-role/Admin/anna or federated-user/anna', 'assumed-role/<name> or federated-user/<name>'],
   ['cdk-hnb659fds-assets-210987654321-eu-central-1', 'cdk-hnb659fds-assets-<account>-eu-central-1'],
   ['https://a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com', 'https://<api>.execute-api.eu-central-1.amazonaws.com'],
   ['arn:aws:apigateway:eu-central-1::/apis/a1b2c3d4e5', 'arn:aws:apigateway:eu-central-1::/apis/<api>'],
@@ -205,12 +205,12 @@ test.each([
   ['wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY1', '<secret>'],
   ['mail to me@a.example, please', 'mail to <email>, please'],
   ['from 203.0.113.7', 'from <address>'],
-  ['from 2001:db8::7 at 10:00:00', 'from <address> at 10:00:00'],
+  ['from 2001:db8::7 or 2001:db8:0:1:2:3:4:5 at 10:00:00', 'from <address> or <address> at 10:00:00'],
   ['at /Users/anna.smith/x and /home/anna/y', 'at /Users/<name>/x and /home/<name>/y'],
   ['arn:aws:execute-api:eu-central-1:210987654321:a1b2c3d4e5/*', 'arn:aws:execute-api:eu-central-1:<account>:<api>/*'],
   ['ApiId=a1b2c3d4e5', 'ApiId=<api>'],
   ['iam::210987654321:role/anna-admin may', 'iam::<account>:role/<name> may'],
-  ['role/PlantStore-prod-prove/x', 'role/PlantStore-prod-prove/x'],
+  ['role/PlantStore-prod-prove/x and role/cdk-a/b', 'role/PlantStore-prod-prove/x and role/cdk-a/b'],
   ['https://d-a1b2c3d4e5.awsapps.com/start', 'https://<directory>.awsapps.com/start'],
   ['TokenIssuerPoolDomain1A2B3C4D', 'TokenIssuerPoolDomain1A2B3C4D'],
   ['MonitoringPlantStoreprodproveAvailability1hE3B0C442', 'MonitoringPlantStoreprodproveAvailability1hE3B0C442'],
@@ -219,7 +219,7 @@ test.each([
     'PlantStore-prod-prove-CreatePlantLogs12AB34CD-a1B2c3D4e5F6',
     'PlantStore-prod-prove-CreatePlantLogs12AB34CD-a1B2c3D4e5F6',
   ],
-  ['CreatePlant 1 → 2; 0 of 480 requests failed', 'CreatePlant 1 → 2; 0 of 480 requests failed'],
+  ['1 → 2; 0 of 480 requests failed at 1764428000000', '1 → 2; 0 of 480 requests failed at 1764428000000'],
 ])('redact replaces what is secret in: %s', (text, expected) => {
   expect(redact(text)).toBe(expected);
 });
