@@ -97,15 +97,16 @@ const type = 'The parameter q has a type that is not supported.';
 const standard = 'The default of the parameter q is not supported.';
 const mismatch = "The default of the parameter q does not match the parameter's schema.";
 
-test.each<[message: string, schema: Schema]>([
+test.each<[message: string, schema: Schema, place?: string]>([
   [type, { type: 'object' }],
+  [type, { type: 'array', items: { type: 'string' } }, 'header'],
   [type, { type: 'array', items: { type: 'object' } }],
   [standard, { ...int64, default: 1 }],
   [standard, { type: 'array', items: { type: 'string' }, default: [] }],
   [standard, { ...ref('Word'), default: 'a' }],
   [mismatch, { type: 'integer', maximum: 5, default: 6 }],
-])('the compiler says "%s" if that has the schema %j', async (message, schema) => {
-  const contract = contractWith({ parameters: [id, { ...query, schema }] }, { Word: { type: 'string' } });
+])('the compiler says "%s" if that has the schema %j', async (message, schema, place = 'query') => {
+  const contract = contractWith({ parameters: [id, { ...query, in: place, schema }] }, { Word: { type: 'string' } });
   await expect(compiled(contract)).rejects.toThrow(message);
 });
 

@@ -35,6 +35,9 @@ const cases: [rule: Schema, bytes: number, valid: unknown[], invalid: unknown[]]
     ['2026-11-23T21:09:00Z', '2024-02-29t00:00:00.5+01:00', '2026-11-23T21:09:00.123456789-09:30'],
     ['2026-11-23', '2026-02-29T00:00:00Z', '2026-11-23 21:09:00Z', '2026-11-23T24:00:00Z', '2026-11-23T23:59:60Z'],
   ],
+  [{ ...text, format: 'time' }, 500, ['21:09:00Z', '21:09:00.5z'], ['21:09:00', '21:09:00Z\n', 't21:09:00Z']],
+  [{ type: ['number', 'null'], exclusiveMinimum: 0, exclusiveMaximum: 1 }, 700, [null, 0.5], [0, 1, 1n, '0.5']],
+  [{ type: 'integer', const: 7 }, 700, [7, 7n], [8, '7']],
   // Ajv's message about an enum refers to the whole schema around it.
   [{ ...text, enum: ['a', 'b'], description: 'A sentence. '.repeat(20) }, 700, ['a', 'b'], ['c', '']],
   [{ ...text, format: 'byte' }, 500, ['', 'YQ==', 'YWI=', '+/+/'], ['Y', 'YQ=', 'YQ==YQ==', 'YW-_', 'YWJj\n']],
