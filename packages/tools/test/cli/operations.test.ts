@@ -156,6 +156,7 @@ test.each<[operation: Operation, result: Failed, sentence: RegExp]>([
     /^Nothing answers at http:\/\/x \(gone\): check that address or, if it is local, run npm start\.$/,
   ],
   [operation('GET'), tokenRefused, /^The token was refused at http:\/\/x \(403\): get another one .* \[request \S+\]$/],
+  [operation('GET'), gateway(431), /^The token was refused at http:\/\/x \(431\): get another one /],
   [operation('PUT'), gateway(413), /^a failed \(413: no\): the request is too large\./],
   [operation('GET'), gateway(307), /^The server at http:\/\/x is another one, .* \(307\): check that address\./],
   [operation('DELETE'), gateway(504), /^a failed \(504: no\): try again later, which is safe\. \[request \S+\]$/],
