@@ -96,6 +96,7 @@ test.each<[says: string, change: Schema]>([
   ['has lost its body', { body: undefined }],
   ['has lost the field owner.since of its body', { fields: { owner: { properties: { since: undefined } } } }],
   [`${refuses} size: required`, { body: { required: ['name', 'size'] } }],
+  [`${refuses} note: required`, { body: { allOf: [{ required: ['note'], properties: { note: text } }] } }],
   [`${refuses} the body: additionalProperties false`, { body: { additionalProperties: false } }],
   [`${refuses} the body: not {"required":["x"]}`, { body: { not: { required: ['x'] } } }],
   [`${refuses} name: maxLength 9`, { fields: { name: { maxLength: 9 } } }],
