@@ -90,13 +90,14 @@ counted() { sum AWS/ApiGateway Count "$api" "$since" | grep -q '^30'; }
 until_true 20 counted > /dev/null || true
 for metric in 4xx Count; do echo "$metric $(sum AWS/ApiGateway "$metric" "$api" "$since")"; done
 
-### dev | Tokens | a result that the gateway keeps, until it is told to forget it | ^200 [^;]*; after \d+ s; 200$
-deploy -c authorizerCache=300 > /dev/null
-request > /dev/null
+### dev | Tokens | a result that the gateway keeps, until it is told to forget it | ^UPDATE_COMPLETE; 200 [^;]*; after \d+ s; 200$
+deploy -c authorizerCache=300
+# A new setting works only after a while.
+pause 30; request > /dev/null; request > /dev/null
 name=$(function_named Authorizer)
 aws lambda put-function-concurrency --function-name "$name" --reserved-concurrent-executions 0 > /dev/null
 pause 30; request
-aws apigatewayv2 reset-authorizers-cache --api-id "$(physical_id ApiGatewayV2::Api Api)" --stage-name '$default'
+aws apigatewayv2 reset-authorizers-cache --api-id "$(physical_id ApiGatewayV2::Api Api)" --stage-name '$default' || true
 until_true 3 has_status 5 || true
 aws lambda delete-function-concurrency --function-name "$name"; until_true 3 has_status 200 > /dev/null; echo 200
 
@@ -164,7 +165,7 @@ acted() {
 }
 # By its cause, as in the runbook: AWS does not promise that a composite alarm that was set by hand ends.
 for each in Page:OutsideCheck Ticket:Concurrency; do
-  alarm=${each%:*}; until_true 20 is_ok "$alarm" > /dev/null; since=$(date +%s)
+  alarm=${each%:*}; until_true 20 is_ok "$alarm" > /dev/null; pause 10; since=$(date +%s)
   aws cloudwatch set-alarm-state --alarm-name "$STACK-${each#*:}" --state-value ALARM --state-reason 'by hand'
   until_true 5 acted "$alarm" > /dev/null
   late=$(until_true 10 is_ok "$alarm"); echo "$alarm: $(acted "$alarm")"; echo "OK $late"
