@@ -2,11 +2,13 @@
 import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { type Contract, Refusal, type Schema } from './document.ts';
 import type { Operation } from './operations.ts';
-import { type Change, mapSchema } from './schemas.ts';
+import { type Change, isSchema, mapSchema } from './schemas.ts';
 
-/** Lists the contract's own schemas that Ajv compiles for its operations. */
+/** Lists the contract's own schemas, of its operations and its components. */
 const schemasOf = (contract: Contract, operations: Operation[]): Schema[] => [
-  ...operations.flatMap(({ parameters, body }) => [...parameters.map(({ schema }) => schema), ...(body ? [body] : [])]),
+  ...operations.flatMap(({ parameters, body, responses }) =>
+    [...parameters.map(({ schema }) => schema), body, ...responses.map(({ schema }) => schema)].filter(isSchema),
+  ),
   ...Object.values(contract.components.schemas),
 ];
 

@@ -48,6 +48,35 @@ const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'];
 /** What a path item may have besides `methods`. Neither has `trace`, which API Gateway does not support. */
 const otherKeys = ['summary', 'description', 'parameters'];
 
+/** The header parameters that OpenAPI ignores. */
+const ignoredHeaders = ['accept', 'authorization', 'content-type'];
+
+/** Matches a path that CDK and API Gateway take for a route: each segment is text without escapes, or one variable. */
+const routePath = /^\/$|^(?:\/(?:(?!\.\.?(?:\/|$))[\w.~:@!$&'()*+,;=-]+|\{[\w.:-]+\}))+$/;
+
+/** @throws Refusal if an HTTP API cannot have all these paths */
+const checkPaths = (paths: Contract['paths']): void => {
+  const shapes = new Map<string, string>();
+  for (const path of Object.keys(paths)) {
+    const refuse = (problem: string) => new Refusal(`The path ${path} ${problem}.`, paths, path);
+    if (!routePath.test(path))
+      throw refuse(
+        'cannot be a route of an HTTP API: write segments such as /things or /{id}, in ASCII, without %, ?, #, spaces and a / at the end',
+      );
+    const names = variablesIn(path);
+    const repeated = names.find((name, index) => names.indexOf(name) !== index);
+    if (repeated !== undefined) throw refuse(`has the parameter ${repeated} twice: rename one`);
+    const shape = path.replaceAll(/\{[^}]*\}/g, '{}');
+    const other = shapes.get(shape);
+    if (other !== undefined) throw refuse(`matches the same requests as ${other}: make them one path`);
+    shapes.set(shape, path);
+  }
+};
+
+const variablesIn = (path: string): string[] => [...path.matchAll(/\{([^}]*)\}/g)].map(([, name = '']) => name);
+
+const isNoExtension = (key: string): boolean => !key.startsWith('x-');
+
 /** The keys that an operation may have, besides `x-…`. Others are refused, because this code would ignore them. */
 const operationKeys = [
   ...['operationId', 'security', 'parameters', 'requestBody', 'responses'],
@@ -68,10 +97,11 @@ export const readOperations = (contract: Contract): Operation[] => {
   if (!isSchema(contract.paths)) throw new Refusal('The contract needs paths.', contract, 'paths');
   if (!isSchema(contract.components?.schemas))
     throw new Refusal('The contract needs schemas in components.', contract, 'components');
+  checkPaths(contract.paths);
   const operations = Object.entries(contract.paths).flatMap(([path, item]) => {
     if (!isSchema(item)) throw new Refusal(`${path} needs an operation.`, contract.paths, path);
     return Object.entries(item).flatMap(([key, value]) => {
-      if (otherKeys.includes(key)) return [];
+      if (otherKeys.includes(key) || !isNoExtension(key)) return [];
       if (!methods.includes(key)) throw new Refusal(`${path} has ${key}, which is not supported.`, item, key);
       const route = `${key.toUpperCase()} ${path}`;
       if (!isSchema(value)) throw new Refusal(`${route} must be an operation.`, item, key);
@@ -113,7 +143,7 @@ class OperationReader {
   }
 
   read(shared: OperationObject['parameters'] = []): Operation {
-    const unsupported = Object.keys(this.#object).find((key) => !operationKeys.includes(key) && !key.startsWith('x-'));
+    const unsupported = Object.keys(this.#object).find((key) => !operationKeys.includes(key) && isNoExtension(key));
     if (unsupported !== undefined)
       throw this.#refuse(`has ${unsupported}, which is not supported`, this.#object, unsupported);
     const { summary } = this.#object;
@@ -168,7 +198,7 @@ class OperationReader {
     const names = parameters.map(({ name }) => name);
     const repeated = names.find((name, index) => names.indexOf(name) !== index);
     if (repeated !== undefined) throw this.#refuse(`has two parameters with the name ${repeated}`);
-    const inPath = [...this.#path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name);
+    const inPath = variablesIn(this.#path);
     const declared = parameters.filter((each) => each.in === 'path').map(({ name }) => name);
     if (inPath.toSorted().join() !== declared.toSorted().join())
       throw this.#refuse(
@@ -184,8 +214,13 @@ class OperationReader {
     const what = `the parameter ${String(name)}`;
     if (!(String(place) in eventProperties))
       throw this.#refuse(`has ${what} in ${place}, which is not supported`, object);
+    if (place === 'header' && ignoredHeaders.includes(String(name).toLowerCase()))
+      throw this.#refuse(
+        `has ${what} in header, which OpenAPI ignores: remove it, as security, the body and the responses say what is sent`,
+        object,
+      );
     if (isInherited(String(name))) throw this.#refuse(`has ${what}, whose name is not supported`, object);
-    const [keyword] = Object.keys(unsupported);
+    const keyword = Object.keys(unsupported).find(isNoExtension);
     if (keyword !== undefined)
       throw this.#refuse(`has ${what} with ${keyword}, which is not supported`, object, keyword);
     if (!isSchema(schema)) throw this.#refuse(`has ${what} without a schema`, object);

@@ -51,8 +51,23 @@ export const mapSchema = (schema: Schema, change: Change): Schema => {
 export const mapSchemas = (schemas: Record<string, Schema>, change: Change) =>
   mapValues(schemas, (schema) => mapSchema(schema as Schema, change)) as Record<string, Schema>;
 
-/** Keywords that only describe a value. */
-export const annotations = ['title', 'description', 'default', 'deprecated', 'example', 'examples'];
+const annotations = [
+  ...['title', 'description', 'default', 'deprecated', 'example', 'examples', '$comment'],
+  ...['externalDocs', 'xml', 'discriminator'],
+];
+
+/** Whether a keyword only describes a value. A `discriminator` does: the schemas beside it say what is valid. */
+export const isAnnotation = (keyword: string): boolean => annotations.includes(keyword) || keyword.startsWith('x-');
+
+/** The keywords that a schema may have besides annotations and those whose values are schemas. */
+const otherKeywords = [
+  ...['$ref', 'type', 'enum', 'const', 'format', 'readOnly', 'writeOnly'],
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  ...['minLength', 'maxLength', 'pattern', 'contentEncoding', 'contentMediaType'],
+  ...['minItems', 'maxItems', 'uniqueItems', 'minContains', 'maxContains'],
+  ...['minProperties', 'maxProperties', 'required', 'dependentRequired'],
+];
+const knownKeywords = [...otherKeywords, ...Object.values(keywords).flat()];
 
 const formats: Record<string, unknown[]> = {
   integer: [undefined, 'int32', 'int64'],
@@ -75,11 +90,15 @@ export const checkSchemas = (contract: Contract, schemas: Record<string, Schema>
 const checkSchema = (contract: Contract, each: Schema): void => {
   const { $ref, ...others } = each;
   // Any other keyword beside a $ref would be missing from the generated types.
-  const sibling = Object.keys(others).find((keyword) => !annotations.includes(keyword));
+  const sibling = Object.keys(others).find((keyword) => !isAnnotation(keyword));
   if ($ref !== undefined && sibling !== undefined)
     throw notSupported(`${sibling} beside a $ref to ${$ref}`, each, sibling);
-  if ('nullable' in each) throw notSupported('nullable', each, 'nullable');
-  const { properties = {}, required, dependentRequired = {} } = each;
+  const unknown = Object.keys(each).find((keyword) => !knownKeywords.includes(keyword) && !isAnnotation(keyword));
+  if (unknown !== undefined) throw notSupported(unknown, each, unknown);
+  const { properties = {}, required, dependentRequired = {}, prefixItems, items, minItems } = each;
+  // Its type in TypeScript is a tuple of that length.
+  if (Array.isArray(prefixItems) && (items !== false || minItems !== prefixItems.length))
+    throw notSupported(`prefixItems without items: false and minItems: ${prefixItems.length}`, each, 'prefixItems');
   const names = [Object.keys(properties as object), required, Object.values(dependentRequired as object)].flat(2);
   const inherited = names.map(String).find(isInherited);
   if (inherited !== undefined) throw notSupported(`A field with the name ${inherited}`, each);
@@ -129,10 +148,10 @@ const numbersIn = (value: unknown): number[] => {
  * schemas. Only the fields of an object may refer to the object's schema.
  */
 const refuseCircle = (contract: Contract, schema: Schema, followed: unknown[] = []): void => {
-  const { $ref, items, allOf, anyOf, oneOf } = schema;
+  const { $ref, items, prefixItems, allOf, anyOf, oneOf } = schema;
   if ($ref !== undefined && followed.includes($ref)) throw new Refusal(`${$ref} refers to itself.`, schema, '$ref');
   const refs = $ref === undefined ? followed : [...followed, $ref];
-  const inside = $ref === undefined ? [items, allOf, anyOf, oneOf].flat() : [resolve(contract, schema)];
+  const inside = $ref === undefined ? [items, prefixItems, allOf, anyOf, oneOf].flat() : [resolve(contract, schema)];
   for (const inner of inside.filter(isSchema)) refuseCircle(contract, inner, refs);
 };
 

@@ -1,14 +1,14 @@
 /** Checks whether one schema accepts every value that another accepts. Knows the keywords that our contracts use. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Contract, inlined, resolve, type Schema } from './document.ts';
-import { annotations, isSchema, mapSchema } from './schemas.ts';
+import { isAnnotation, isSchema, mapSchema } from './schemas.ts';
 import { integerLimits, safeIntegers } from './validators.ts';
 
 /** A schema, and the contract in which its references are looked up. */
 export type Place = { contract: Contract; schema: Schema };
 
-/** Keywords that never make a schema refuse a value. Keywords that start with `x-` never do, either. */
-const harmless = [...annotations, 'readOnly', 'writeOnly', 'xml'];
+/** Whether a keyword never makes a schema refuse a value. */
+const isHarmless = (keyword: string): boolean => isAnnotation(keyword) || ['readOnly', 'writeOnly'].includes(keyword);
 
 /** Splits a schema into parts without `$ref` and `allOf`. The schema accepts a value if all parts accept it. */
 export const partsOf = ({ contract, schema }: Place): Schema[] => {
@@ -44,7 +44,7 @@ class Comparison {
   }
 
   refusalsOf(part: Schema): string[] {
-    const keywords = Object.entries(part).filter(([name]) => !harmless.includes(name) && !name.startsWith('x-'));
+    const keywords = Object.entries(part).filter(([name]) => !isHarmless(name));
     const ranges = boundsOf(part).every((bound) => this.#narrow.parts.flatMap(boundsOf).some(isWithin(bound)));
     const isInteger = [part['type']].flat().includes('integer');
     return [
@@ -170,5 +170,5 @@ const rangeOf = (part: Schema): string =>
 /** Returns a keyword and its value, with its references replaced and without what only describes, to be compared. */
 const ruleOf = (contract: Contract, keyword: string, value: unknown): Schema =>
   mapSchema(inlined(contract, { [keyword]: value }) as Schema, (schema) =>
-    Object.fromEntries(Object.entries(schema).filter(([name]) => !annotations.includes(name))),
+    Object.fromEntries(Object.entries(schema).filter(([name]) => !isAnnotation(name))),
   );

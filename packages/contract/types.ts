@@ -30,13 +30,14 @@ const typeKeywords = [
 const forTypes =
   (int64: string) =>
   (schema: Schema): Schema => {
-    const { $ref, type, format, const: only } = schema;
+    const { $ref, type, format, const: only, prefixItems } = schema;
     const isInt64 = format === 'int64' && [type].flat().includes('integer');
     return {
       ...Object.fromEntries(Object.entries(schema).filter(([keyword]) => typeKeywords.includes(keyword))),
       // Wrap a reference, because a description beside it would lead to a second type with another name.
       ...(typeof $ref === 'string' && { allOf: [{ $ref: $ref.replace('#/components/schemas/', '#/$defs/') }] }),
       ...(only !== undefined && { enum: [only] }),
+      ...(prefixItems !== undefined && { items: prefixItems }),
       ...(isInt64 && { tsType: `(${int64}${[type].flat().includes('null') ? ' | null' : ''})` }),
     };
   };
@@ -56,7 +57,15 @@ const checkNames = (named: Contract['components']['schemas'], interfaces: string
 export const compileTypes = async (contract: Contract, operations: Operation[]): Promise<string> => {
   const schemas = mapSchemas(contract.components.schemas, forTypes('number | bigint'));
   const bodies = Object.fromEntries(
-    Object.entries(schemas).map(([name, schema]) => [name, { ...schema, title: typeName(name) }]),
+    Object.entries(schemas).map(([name, { description, deprecated, ...rules }]) => [
+      name,
+      // Without rules, the type would be that of an object.
+      {
+        ...schemas[name],
+        ...(Object.keys(rules).length === 0 && { tsType: 'unknown' }),
+        title: typeName(name),
+      },
+    ]),
   );
   const interfaces = Object.assign({}, ...operations.map((operation) => interfacesOf(contract, operation)));
   checkNames(contract.components.schemas, Object.keys(interfaces));

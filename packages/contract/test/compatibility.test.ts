@@ -139,6 +139,7 @@ test.each<[what: string, change: Schema]>([
   ['words change', { body: { description: 'a thing', title: 'Thing' }, scheme: { description: 'a JWT' } }],
   ['tokens get another format', { scheme: { bearerFormat: 'JWT' } }],
   ['a status of an error is new', { responses: { 410: 'Problem' } }],
+  ['other notes change', { body: { 'x-a': 1, xml: {}, externalDocs: {}, discriminator: {}, $comment: 'a' } }],
   ['an error number is new', { numbers: [40401, 40402, 40403] }],
   ["an error may also be the gateway's", { responses: { 404: 'Problem or GatewayError' } }],
   ['a field of a response is new', { results: { weight: int64 } }],

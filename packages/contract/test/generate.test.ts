@@ -54,6 +54,11 @@ const broken: [text: string, instead: string, message: string][] = [
   ['paths:', 'path:', ':1:1: The contract needs paths. (#/paths)'],
   ['schemas:', 'schema:', ':16:3: The contract needs schemas in components. (#/components)'],
   ['  /things:\n', '  /a:\n  /things:\n', ':4:6: /a needs an operation. (#/paths/~1a)'],
+  [
+    '  /things:\n',
+    '  /things/{id}.json:\n',
+    ':5:5: The path /things/{id}.json cannot be a route of an HTTP API: write segments such as /things or /{id}, in ASCII, without %, ?, #, spaces and a / at the end. (#/paths/~1things~1{id}.json)',
+  ],
   ['    put:\n', '    x: {}\n    put:\n', ':5:8: /things has x, which is not supported. (#/paths/~1things/x)'],
   ['    put:\n', '    get:\n    put:\n', ':5:9: GET /things must be an operation. (#/paths/~1things/get)'],
   // An operation
@@ -88,7 +93,17 @@ const broken: [text: string, instead: string, message: string][] = [
   [
     'query, schema: { type: string }',
     'query, schema: { type: string, x: 1 }',
-    `:17:42: ${ajv('unknown keyword: "x"')} ${ofTag}/schema)`,
+    `:17:61: x is not supported. ${ofTag}/schema/x)`,
+  ],
+  [
+    'query, schema: { type: string }',
+    'query, schema: { type: string, pattern: "(" }',
+    `:17:42: ${ajv('Invalid regular expression: /(/u: Unterminated group')} ${ofTag}/schema)`,
+  ],
+  [
+    'name: tag, in: query',
+    'name: Accept, in: header',
+    `:17:10: PUT /things has the parameter Accept in header, which OpenAPI ignores: remove it, as security, the body and the responses say what is sent. ${ofTag})`,
   ],
   [
     'query, schema: { type: string }',
@@ -136,6 +151,16 @@ const broken: [text: string, instead: string, message: string][] = [
     `:11:152: ${ajv('missing type "array" for keyword "minItems"')} ${operation}/requestBody/content/application~1json/schema/properties/b)`,
   ],
   // A schema
+  [
+    '          description: done',
+    '          content: { application/json: { schema: { $id: a } } }',
+    `:14:57: $id is not supported. ${operation}/responses/200/content/application~1json/schema/$id)`,
+  ],
+  [
+    '          description: done',
+    '          content: { application/json: { schema: { required: a } } }',
+    `:14:62: required must be array. ${operation}/responses/200/content/application~1json/schema/required)`,
+  ],
   [
     '    Thing:',
     '    Other: true\n    Thing:',
@@ -198,7 +223,7 @@ const broken: [text: string, instead: string, message: string][] = [
   [
     'type: string\n',
     'type: string\n          maxLenght: 5\n',
-    `:25:11: ${ajv('unknown keyword: "maxLenght"')} ${ofName})`,
+    `:26:22: maxLenght is not supported. ${ofName}/maxLenght)`,
   ],
   ['type: string\n', 'type: string\n          format: phone\n', `:25:11: ${ajv('unknown format "phone"')} ${ofName})`],
   [

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { Schema } from '../document.ts';
 import { readOperations } from '../operations.ts';
 import { compileTypes } from '../types.ts';
+import { compileValidators } from '../validators.ts';
 import { compiled, contractWith, head, jsonBody } from './kit/compiled-contract.ts';
 
 const id = { name: 'id', in: 'path', required: true, schema: { type: 'string' } };
@@ -24,6 +25,10 @@ test.each<[change: object, message: string]>([
   [{ parameters: [id, { ...query, in: 'cookie' }] }, 'has the parameter q in cookie, which is not supported.'],
   [{ parameters: [id, { ...query, style: 'form' }] }, 'has the parameter q with style, which is not supported.'],
   [{ parameters: [{ ...id, schema: undefined }] }, 'has the parameter id without a schema.'],
+  ...['Accept', 'AUTHORIZATION', 'content-type'].map((name): [object, string] => [
+    { parameters: [id, { ...query, in: 'header', name }] },
+    `has the parameter ${name} in header, which OpenAPI ignores: remove it, as security, the body and the responses say what is sent.`,
+  ]),
   [{ parameters: [{ ...id, name: 'toString' }] }, 'has the parameter toString, whose name is not supported.'],
   [{ requestBody: { content: {} } }, 'has a body that is not required, which is not supported.'],
   [
@@ -33,6 +38,41 @@ test.each<[change: object, message: string]>([
   [{ responses: { default: {} } }, 'has the response default, which is not supported.'],
 ])('the contract is refused with a clear message if the operation has %j', (change, message) => {
   expect(() => readOperations(contractWith(change))).toThrow(`PUT /things/{id} ${message}`);
+});
+
+const form =
+  'cannot be a route of an HTTP API: write segments such as /things or /{id}, in ASCII, without %, ?, #, spaces and a / at the end.';
+
+test.each<[paths: string[], message: string]>([
+  ...[
+    '',
+    'a',
+    'x-a',
+    '//a',
+    '/a/',
+    '/{id}/',
+    '/{id}.json',
+    '/v{id}',
+    '/{id}{no}',
+    '/a?b',
+    '/a#b',
+    '/a b',
+    '/a%20b',
+  ].map((path): [string[], string] => [[path], `The path ${path} ${form}`]),
+  ...['/ü', '/a/../b', '/.', '/{}', '/{proxy+}', '/{a b}', '/{id', '/id}', '/{{id}}', '/a\\b', 'https://a/b'].map(
+    (path): [string[], string] => [[path], `The path ${path} ${form}`],
+  ),
+  [['/{id}/{id}'], 'The path /{id}/{id} has the parameter id twice: rename one.'],
+  [['/a/{b}', '/a/{c}'], 'The path /a/{c} matches the same requests as /a/{b}: make them one path.'],
+])('the contract is refused if it has the paths %j, which no HTTP API can have', (paths, message) => {
+  const contract = { ...contractWith({}), paths: Object.fromEntries(paths.map((path) => [path, {}])) };
+  expect(() => readOperations(contract)).toThrow(message);
+});
+
+test('a path may have text beside a variable of the same place, and the characters that need no escape', () => {
+  const paths = ['/', '/a/b', '/a/{b}', '/{a}/b', '/.well-known/a:b', '/a/{b}/{c-d}', "/~a_b-c.d!$&'()*+,;=@e"];
+  const contract = { ...contractWith({}), paths: Object.fromEntries(paths.map((path) => [path, {}])) };
+  expect(readOperations(contract)).toEqual([]);
 });
 
 test('the contract is refused if it has another method, an operationId twice, or a reference that leads nowhere', () => {
@@ -53,6 +93,13 @@ test.each<[schema: Schema, what: string]>([
   [{ type: ['integer', 'string'] }, 'The type integer or string'],
   [{ ...ref('Big'), maximum: 5 }, 'maximum beside a $ref to #/components/schemas/Big'],
   [{ type: 'string', nullable: true }, 'nullable'],
+  [{ $id: 'a' }, '$id'],
+  [{ type: 'array', prefixItems: [{}], items: false }, 'prefixItems without items: false and minItems: 1'],
+  [{ type: 'array', prefixItems: [{}], minItems: 1 }, 'prefixItems without items: false and minItems: 1'],
+  [
+    { type: 'array', prefixItems: [{}, {}], items: {}, minItems: 2 },
+    'prefixItems without items: false and minItems: 2',
+  ],
   [{ properties: { n: { anyOf: [{ type: 'number' }, ref('Big')] } } }, anywhere],
   [{ contains: { properties: { n: { type: 'number' } } } }, anywhere],
   [
@@ -80,6 +127,7 @@ test.each<[schema: Schema, what: string]>([
 test.each<[schemas: Record<string, Schema>]>([
   [{ A: { allOf: [ref('B')] }, B: ref('A') }],
   [{ A: { type: 'array', items: ref('A') } }],
+  [{ A: { type: 'array', prefixItems: [ref('A')], items: false, minItems: 1 } }],
 ])('the contract is refused if a schema refers to itself, but not through a field of an object: %j', (schemas) => {
   expect(() => readOperations(contractWith({}, schemas))).toThrow('refers to itself.');
 });
@@ -93,6 +141,40 @@ test('the schema of an object may refer to itself in a field, as in a tree', asy
   expect([{}, 7].map((leaf) => validate(event(leaf)))).toEqual([true, false]);
 });
 
+const annotations = {
+  ...{ 'x-note': null, xml: { name: 'a' }, externalDocs: { url: 'https://a.example' }, $comment: 'a' },
+  ...{ discriminator: { propertyName: 'a' }, title: 'A', example: 1 },
+};
+
+test('words about a schema, a parameter, a path or an operation change no type and no validator, wherever they stand', async () => {
+  const sources = async (words: Schema) => {
+    const number = { type: 'integer', ...words };
+    const a = {
+      anyOf: [
+        { type: 'string', ...words },
+        { ...ref('Word'), ...words },
+      ],
+      ...words,
+    };
+    const list = { type: 'array', items: number, ...words };
+    const schema = { type: 'object', properties: { a, number, list }, additionalProperties: false, ...words };
+    const q = { ...query, schema: { type: 'string', default: 'a', ...words } };
+    const contract = contractWith(jsonBody(schema), { Word: { type: 'string', ...words }, Thing: schema });
+    const extension = 'x-note' in words && { 'x-note': null };
+    const item = contract.paths['/things/{id}'] ?? {};
+    Object.assign(item, extension, { parameters: [{ ...id, ...extension }, q] });
+    Object.assign(Object(item['put']), { ...extension, parameters: undefined });
+    const operations = readOperations(contract);
+    return [await compileTypes(contract, operations), await compileValidators(contract, operations)];
+  };
+  expect(await sources(annotations)).toEqual(await sources({}));
+});
+
+test('a number may be readOnly or writeOnly', async () => {
+  const { validate } = await compiled(contractWith(jsonBody({ type: 'integer', readOnly: true, writeOnly: true })));
+  expect([1, 'a'].map((body) => validate({ pathParameters: { id: 1n }, body }))).toEqual([true, false]);
+});
+
 const type = 'The parameter q has a type that is not supported.';
 const standard = 'The default of the parameter q is not supported.';
 const mismatch = "The default of the parameter q does not match the parameter's schema.";
@@ -101,6 +183,7 @@ test.each<[message: string, schema: Schema, place?: string]>([
   [type, { type: 'object' }],
   [type, { type: 'array', items: { type: 'string' } }, 'header'],
   [type, { type: 'array', items: { type: 'object' } }],
+  [type, { type: 'array', prefixItems: [{ type: 'string' }], items: false, minItems: 1 }],
   [standard, { ...int64, default: 1 }],
   [standard, { type: 'array', items: { type: 'string' }, default: [] }],
   [standard, { ...ref('Word'), default: 'a' }],

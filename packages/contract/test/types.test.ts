@@ -65,6 +65,12 @@ test.each<[schema: Schema, type: string]>([
   [{ type: 'array', items: { type: 'array', items: int64 } }, '(number | bigint)[][]'],
   [{ type: 'array', items: { ...int64, type: ['integer', 'null'] } }, '(number | bigint | null)[]'],
   [{ type: 'array', items: text, minItems: 1, maxItems: 3 }, 'string[]'],
+  [
+    { type: 'array', prefixItems: [text, int64, true], items: false, minItems: 3 },
+    '[string, (number | bigint), unknown]',
+  ],
+  [{ type: ['array', 'null'], prefixItems: [text], items: false, minItems: 1 }, '([string] | null)'],
+  [{ not: text, description: 'anything else' }, 'unknown'],
 ])('the schema %j has the generated type %s', async (list, type) => {
   expect(await typesOf({}, contractOf({ List: list }))).toContain(`export type List = ${type}\n`);
 });

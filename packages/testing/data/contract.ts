@@ -50,7 +50,7 @@ const pathsOf = (each: Contract) => inlined(each, each.paths) as Paths;
 /** The operations of the contract, with references replaced by their targets. */
 export const operations: Operation[] = Object.entries(pathsOf(contract)).flatMap(([path, item]) =>
   Object.entries(item)
-    .filter(([, { operationId }]) => operationId !== undefined)
+    .filter(([, each]) => Object(each).operationId !== undefined)
     .map(([key, { operationId: id, security, parameters = [], requestBody, responses }]) => ({
       id,
       method: key.toUpperCase(),
@@ -69,7 +69,7 @@ export const operations: Operation[] = Object.entries(pathsOf(contract)).flatMap
 
 /** Returns a function that compiles a schema of a contract. The schema may refer to the contract's components. */
 const compilerOf = ({ components }: Contract) => {
-  const ajv = new Ajv2020({ allErrors: true, strictTypes: false, keywords: ['components', 'example'] });
+  const ajv = new Ajv2020({ allErrors: true, strict: false });
   addFormats.default(ajv);
   ajv.addSchema({ $id: 'openapi', components }, undefined, false, false);
   return (schema: object): ValidateFunction =>
