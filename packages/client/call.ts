@@ -130,7 +130,7 @@ export const callOf =
     // Build the request now, because that copies the arguments: the caller may change them before the request is sent.
     const request = requestOf(operation, baseUrl, parameters ?? {}, body);
     const sendWith = (accessToken: string) => send(operation, request, accessToken, defaults, options);
-    if (typeof token === 'string') return sendWith(token);
+    if (typeof token !== 'function') return sendWith(token);
     const result = await sendWith(await untilAborted(() => token({ refused: false }), signal));
     if (result.ok || result.error !== 'token refused') return result;
     return sendWith(await untilAborted(() => token({ refused: true }), signal));
@@ -155,6 +155,9 @@ const send = async (
   defaults: ClientOptions,
   { signal, ...options }: Options,
 ): Promise<Outcome<unknown, number>> => {
+  // A function of plain JavaScript may return undefined, which must not become the token `undefined`.
+  if (typeof token !== 'string' || token === '')
+    throw new TypeError('The access token must be a string, and not be empty.');
   // Check the token here, because fetch's error message would quote an invalid token, which is secret.
   if (!/^[\x21-\x7e]*$/.test(token))
     throw new TypeError('The access token contains a character that tokens cannot contain.');

@@ -15,9 +15,9 @@ import type { Operation } from './request.ts';
  *   declare as `type: number`.
  * @throws RangeError if a path parameter is empty, `.` or `..`, or a parameter has characters that a URL or a header
  *   cannot contain
- * @throws TypeError if the token contains a space, a line break or another character that tokens cannot contain, if a
- *   header of `headers` cannot be sent, if `retries` is not a whole number from 0, or if `attemptTimeout` is not from 1
- *   to 2,147,483,647
+ * @throws TypeError if the token is not a string, is empty, or contains a space, a line break or another character that
+ *   tokens cannot contain, if a header of `headers` cannot be sent, if `retries` is not a whole number from 0, or if
+ *   `attemptTimeout` is not from 1 to 2,147,483,647
  * @throws `signal.reason` if the signal is aborted, even while waiting for the token; nothing is sent after that
  * @example
  * type Calls = keyof Client<Operations>;

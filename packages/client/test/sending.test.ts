@@ -246,18 +246,30 @@ test('a redirect that a browser hides is not a response, and has no status', asy
   expect(result).toEqual({ ok: false, error: 'no answer', message, cause: expect.any(Error) });
 });
 
-test.each(['a.b c', 'a.b.c\n', 'a.b.\u00e9'])(
-  'the client neither sends nor quotes an invalid token: %j',
-  async (bad) => {
-    const { create, received } = await start(stored);
-    for (const token of [bad, () => bad]) {
-      const error = await create(undefined, token).catch((thrown) => thrown);
-      expect(error).toBeInstanceOf(TypeError);
-      expect(inspect(error)).not.toContain(JSON.stringify(bad).slice(1, -1));
-    }
-    expect(received).toEqual([]);
-  },
-);
+test.each<[bad: unknown, says: string]>([
+  ...['a.b c', 'a.b.c\n', ' a.b.c', 'a.b.\u00e9'].map((bad): [string, string] => [
+    bad,
+    'The access token contains a character that tokens cannot contain.',
+  ]),
+  ...['', undefined, null, 7, ['a.b.c'], { access_token: 'a.b.c' }, new String('a.b.c')].map(
+    (bad): [unknown, string] => [bad, 'The access token must be a string, and not be empty.'],
+  ),
+])('the client neither sends nor quotes an invalid token: %j', async (bad, says) => {
+  const { baseUrl, received } = await start(stored);
+  for (const token of [bad, () => bad, async () => bad]) {
+    const error = await callOf(addBook, baseUrl, token as Token)(ann).catch((thrown) => thrown);
+    expect(error).toEqual(new TypeError(says));
+    if (typeof bad === 'string' && bad !== '') expect(inspect(error)).not.toContain(JSON.stringify(bad).slice(1, -1));
+  }
+  expect(received).toEqual([]);
+});
+
+test('the client sends no second request if the function has no token after a refusal', async () => {
+  const { create, received } = await start(forbidden);
+  const token = ({ refused }: { refused: boolean }) => (refused ? undefined : 'a.b.c');
+  await expect(create(undefined, token as Token)).rejects.toThrow('The access token must be a string');
+  expect(received).toHaveLength(1);
+});
 
 describe('an abort signal', () => {
   test.each<[what: string, script: (end: () => void) => typeof stored]>([
