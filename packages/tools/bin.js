@@ -37,10 +37,19 @@ const runOn = (node) => {
   child.on('close', (code, signal) => process.exit(code ?? 128 + os.constants.signals[signal]));
 };
 
+/** Keeps requests to this machine from a proxy, by which Node.js sends them if the environment says so. */
+const exemptThisMachine = () => {
+  const given = process.env['no_proxy'] || process.env['NO_PROXY'] || '';
+  const local = '127.0.0.1,localhost';
+  if (given === '*' || given.endsWith(local)) return;
+  for (const name of ['no_proxy', 'NO_PROXY']) process.env[name] = given ? `${given},${local}` : local;
+};
+
 /** Runs the program in the project's folder, on `node`. @param {string} root @param {string} node */
 const run = async (root, node) => {
   // Child processes and threads use the cache, too.
   process.env['NODE_COMPILE_CACHE'] ||= path.join(root, 'node_modules/.cache/node');
+  exemptThisMachine();
   if (node !== process.execPath || !nodeOptions.every((option) => process.execArgv.includes(option)))
     return runOn(node);
   // As npm does for its scripts: commands resolve the files that they are given from here.
