@@ -1,7 +1,6 @@
 /** Kills the service of `npm start` (SIGKILL) under load, or fills its disk: every acknowledged item must be stored. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { fetchToken, readSession } from '@lambda-service/tools/session';
 import { expect, onTestFinished, test } from 'vitest';
 import { bodyOf, differentFrom, type Sample, someSamples } from '../data/index.ts';
@@ -91,7 +90,8 @@ export const testKill = part('kill', async () => {
   test('npm start acknowledges nothing once its disk is full, exits with code 1, and keeps what it acknowledged', async () => {
     const folder = await testFolder();
     const DISK_FULL = path.join(await testFolder(), 'full');
-    const program = fileURLToPath(import.meta.resolve(`../programs/full-disk${path.extname(import.meta.filename)}`));
+    // A URL, because NODE_OPTIONS would end a path at a space.
+    const program = import.meta.resolve(`../programs/full-disk${path.extname(import.meta.filename)}`);
     const running = await start(folder, { DISK_FULL, NODE_OPTIONS: `--import=${program}` });
     const all = someSamples(2 * width, seed);
     const [acknowledged, late] = [all.slice(0, width), all.slice(width)];
