@@ -16,6 +16,7 @@ const owned = [
   '.devcontainer',
   '.github',
   '.vscode',
+  '.gitattributes',
   '.gitignore',
   '.node-version',
   '.npmrc',
@@ -57,7 +58,7 @@ export const readFiles = (): ProjectFile[] => {
 
 /** Files of a new service that have nothing to do with its data. */
 const common =
-  /^(?:\.ci\/run|\.devcontainer\/.*|\.github\/(?:workflows\/.*|dependabot\.yml)|\.vscode\/.*|\.gitignore|\.npmrc|biome\.json|tsconfig\.json|vitest\.config\.ts)$/;
+  /^(?:\.ci\/run|\.devcontainer\/.*|\.github\/(?:workflows\/.*|dependabot\.yml)|\.vscode\/.*|\.gitattributes|\.gitignore|\.npmrc|biome\.json|tsconfig\.json|vitest\.config\.ts)$/;
 
 /** What a service that is made now gets. @throws Error if a file names plants otherwise than in these two names */
 export const starterFor = (): Starter => {

@@ -3,13 +3,14 @@ import { spawnSync } from 'node:child_process';
 import { hash, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { git, run, testFolder } from '@lambda-service/testing/programs';
+import { commitAll, git, run, testFolder } from '@lambda-service/testing/programs';
 import { expect, test } from 'vitest';
 import { refuseCollisions } from '../new/collisions.ts';
 import { renamedPath, renamedSource } from '../new/files.ts';
 import { lockFor, manifestsFor } from '../new/manifest.ts';
 import { readNoun } from '../new/noun.ts';
 import { forService } from '../new/platform.ts';
+import { readFiles, starterFor } from '../new/sources.ts';
 import { listFiles } from '../project.ts';
 
 const customerOrder = readNoun('customer-order');
@@ -125,6 +126,19 @@ test('a document of a new service links only to files that it has, and has no pi
 
 test('a file of ours that a new service has otherwise must be as expected', () => {
   expect(() => forService('tsconfig.json', '{}', new Set())).toThrow('tsconfig.json does not have /"packages", /');
+});
+
+test('a clone has the line ends of the commit even if core.autocrlf is set, and so has one of a new service or of an older one', async () => {
+  const folder = await testFolder();
+  const { '.gitattributes': attributes = '' } = starterFor().files;
+  expect(readFiles()).toContainEqual({ file: '.gitattributes', source: await readFile('.gitattributes', 'utf8') });
+  git(folder, 'init', '--quiet');
+  for (const [file, text] of Object.entries({ '.gitattributes': attributes, 'a.sh': '#!/bin/sh\n', 'a.tgz': 'a\n' }))
+    await writeFile(path.join(folder, file), text);
+  commitAll(folder);
+  git(folder, '-c', 'core.autocrlf=true', 'clone', '--quiet', '.', 'clone');
+  expect(await readFile(path.join(folder, 'clone/a.sh'), 'utf8')).toBe('#!/bin/sh\n');
+  expect(await readFile(path.join(folder, 'clone/a.tgz'), 'utf8')).toBe('a\n');
 });
 
 test('the contract of a new service has the version before a first release', () => {
