@@ -1,7 +1,8 @@
 /** `import`: adds the items in a file, shows its progress, and keeps the lines that fail in another file. */
 import { randomUUID } from 'node:crypto';
-import { constants, createReadStream, createWriteStream, lstatSync, type Stats } from 'node:fs';
-import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { constants, createReadStream, createWriteStream, lstatSync, openSync, type Stats } from 'node:fs';
+import { access, type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import path from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -17,25 +18,51 @@ type Options = Target & { from?: number; operation?: string };
 
 /**
  * What an import reads, and the file for the lines that fail. `size` is the length of the input in bytes, or 0 if it is
- * not known. If the input is a file of failed lines, that file is also the one for the lines that fail again.
+ * not known. `argument` names the input for an import that goes on. If the input is a file of failed lines, that file is
+ * also the one for the lines that fail again.
  */
-type Input = { name: string; size: number; read: () => Readable; failures: FailedLines; isFailedLines: boolean };
+type Input = { name: string; argument: string; size: number; read: () => Readable } & {
+  failures: FailedLines;
+  isFailedLines: boolean;
+};
 
 /** Resolves a path from the folder of the user: bin.js, which runs commands in the project's folder, keeps it here. */
 const resolveForCaller = (file: string): string => path.resolve(process.env['INIT_CWD'] ?? '', file);
 
 const suffix = '.failed.ndjson';
 
-/** Opens the file named `given`, or standard input if `given` is `-`. */
-const openInput = async (given: string, { from }: Options, stdin: Readable): Promise<Input> => {
-  if (given === '-') {
-    const failures = await openFailures(`stdin${suffix}`);
-    return { name: 'stdin', size: 0, read: () => stdin, failures, isFailedLines: false };
+const standardInput = ['-', '/dev/stdin', '/dev/fd/0', '/proc/self/fd/0'];
+
+const advice = 'name a file that has one item in JSON per line, or - for stdin.';
+
+/** Looks up a file to read. @throws Error with a sentence for the user */
+const findInput = async (file: string): Promise<Stats> => {
+  try {
+    const found = await stat(file);
+    if (found.isDirectory()) throw new Error(`${file} is a folder: ${advice}`);
+    await access(file, constants.R_OK);
+    return found;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    const isMissing = ['ENOENT', 'ENOTDIR'].includes(code);
+    throw new Error(isMissing ? `There is no file ${file}: ${advice}` : `${file} cannot be read (${message}).`);
   }
+};
+
+/** Opens the file or the pipe named `given`, or standard input if `given` is `-`. */
+const openInput = async (given: string, { from }: Options, stdin: Readable): Promise<Input> => {
+  const piped = async (name: string, read: Input['read']): Promise<Input> => {
+    const failures = await openFailures(`stdin${suffix}`);
+    return { name, argument: '-', size: 0, read, failures, isFailedLines: false };
+  };
+  if (standardInput.includes(given)) return piped('stdin', () => stdin);
   const file = resolveForCaller(given);
-  const found = await stat(file).catch(() => undefined);
-  if (!found?.isFile())
-    throw new Error(`There is no file ${file}: name a file that has one item in JSON per line, or - for stdin.`);
+  const found = await findInput(file);
+  if (found.isFIFO()) return piped(path.basename(file), () => readPipe(file));
+  // The folder of a device, or of a file that the shell has opened, is one of the system.
+  if (!found.isFile() || /^\/(?:dev\/fd|proc)\//.test(file))
+    return piped(path.basename(file), () => createReadStream(file));
   const own = await FailedLines.in(file);
   const isFailedLines = file.endsWith(suffix) && !own.isForeign;
   if (isFailedLines && from !== undefined)
@@ -43,8 +70,12 @@ const openInput = async (given: string, { from }: Options, stdin: Readable): Pro
   const failures = isFailedLines ? own : await openFailures(`${file}${suffix}`);
   // Read only what the file has now: while a file of failed lines is imported, lines that fail again are added to it.
   const read = () => createReadStream(file, { end: Math.max(found.size - 1, 0) });
-  return { name: path.basename(file), size: found.size, read, failures, isFailedLines };
+  return { name: path.basename(file), argument: given, size: found.size, read, failures, isFailedLines };
 };
+
+/** Reads a pipe without a thread of its own, which would keep a stopped command from ending until somebody writes. */
+const readPipe = (file: string): Readable =>
+  new Socket({ fd: openSync(file, constants.O_RDONLY | constants.O_NONBLOCK), writable: false });
 
 const openFailures = async (given: string): Promise<FailedLines> => {
   const failures = await FailedLines.in(resolveForCaller(given));
@@ -131,7 +162,7 @@ const importFile = async (given: string, options: Options, { process, console, s
     end.abort();
     progress.stop();
     const problem = await removeDone(input, last.end).catch(messageOf);
-    const soFar = `${progress} so far. ${problem ?? howToGoOn(input, last.number, [given, options])}`;
+    const soFar = `${progress} so far. ${problem ?? howToGoOn(input, last.number, options)}`;
     if (stopped.aborted) throw new Stopped(`Stopped: ${soFar}`);
     const reason = error instanceof ImportEnded && chosen ? explain(...chosen, error.cause, url) : messageOf(error);
     throw new Error(`${reason}\n${soFar}`);
@@ -157,16 +188,16 @@ const removeDone = async ({ isFailedLines, failures }: Input, end: number): Prom
   });
 };
 
-const howToGoOn = ({ isFailedLines }: Input, lastLine: number, [given, options]: [string, Options]): string => {
+const howToGoOn = ({ isFailedLines, argument }: Input, lastLine: number, options: Options): string => {
   if (isFailedLines) return 'Run it again: the file has the lines that are left.';
   if (lastLine === 0) return 'Run it again: no item is stored twice.';
   const { operation, stack, url, token } = options;
   const words = Object.entries({ operation, stack, url }).flatMap(([name, value]) =>
     value ? [`--${name}`, value] : [],
   );
-  const command = [ourCommand, ...['import', given, ...words].map(quoted), `--from ${lastLine + 1}`].join(' ');
+  const command = [ourCommand, ...['import', argument, ...words].map(quoted), `--from ${lastLine + 1}`].join(' ');
   // The token itself would stay in the terminal's history.
-  const needed = [...(given === '-' ? ['the same input'] : []), ...(token ? ['ACCESS_TOKEN set'] : [])];
+  const needed = [...(argument === '-' ? ['the same input'] : []), ...(token ? ['ACCESS_TOKEN set'] : [])];
   return `To go on${needed.length > 0 ? ` with ${needed.join(' and ')}` : ''}:\n${command}`;
 };
 
@@ -226,7 +257,8 @@ export class FailedLines {
     // A line break, which the name of the imported file may have, would end the comment.
     const text = printable(`# ${source}:${number} (${error}): ${reason}`).replaceAll('\n', '\\n');
     const head = Buffer.from(`${text}\n`);
-    await using handle = await open(this.file, appendAndRead);
+    // Only for this user: the input may be restricted, too.
+    await using handle = await open(this.file, appendAndRead, 0o600);
     const lineBreak = Buffer.from((await endsInLineBreak(handle)) ? '' : '\n');
     const added = Buffer.concat([lineBreak, head, bytes, Buffer.from(bytes.at(-1) === newline ? '' : '\n')]);
     await handle.appendFile(added);

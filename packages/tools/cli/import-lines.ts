@@ -121,16 +121,19 @@ const onlyRangeError = (error: unknown): RangeError => {
 /**
  * Yields the lines from line `from` on, without blank lines and comments. A line ends with a line feed only: readline
  * would also split lines at a carriage return and at U+2028, which JSON may contain, and replace invalid UTF-8.
- * @throws Error with a sentence for the user if a line is over 1 MiB
+ * @throws Error with a sentence for the user if a line is over 1 MiB, or if the first one is not in UTF-8 at all
  */
 export async function* readLines(file: AsyncIterable<Buffer>, from = 1): AsyncGenerator<Line> {
   let rest = Buffer.alloc(0);
   let number = 0;
   let end = 0;
-  const linesOf = (bytes: Buffer): Line[] => {
+  const linesOf = (marked: Buffer): Line[] => {
     number += 1;
-    end += bytes.length;
-    if (bytes.length > maxLineBytes + 1) throw tooLong(number);
+    end += marked.length;
+    if (number === 1 && isOtherEncoding(marked))
+      throw new Error('The input is not text in UTF-8, but perhaps in UTF-16, or compressed: convert it first.');
+    if (marked.length > maxLineBytes + 1) throw tooLong(number);
+    const bytes = marked.subarray(marked.indexOf(byteOrderMark) === 0 ? byteOrderMark.length : 0);
     const first = bytes.find((byte) => byte > space);
     return number < from || first === undefined || first === hash ? [] : [{ number, end, bytes }];
   };
@@ -144,6 +147,13 @@ export async function* readLines(file: AsyncIterable<Buffer>, from = 1): AsyncGe
   }
   yield* linesOf(rest);
 }
+
+/** In UTF-8, a file may begin with this mark. If files were joined, any line may. */
+const byteOrderMark = Buffer.from('\ufeff');
+
+/** Whether a line begins as in UTF-16 or UTF-32, or has a byte of 0 near its start, which JSON has in no other encoding. */
+const isOtherEncoding = (line: Buffer): boolean =>
+  ['fffe', 'feff'].includes(line.toString('hex', 0, 2)) || line.subarray(0, 64).includes(0);
 
 const tooLong = (number: number): Error =>
   new Error(`Line ${number} is over 1 MiB. Each line must be one item: split or remove it.`);

@@ -2,6 +2,7 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { createClient, toJson } from '@lambda-service/client';
 import { anyText } from '@lambda-service/testing/any-text';
 import { testFolder } from '@lambda-service/testing/programs';
@@ -52,6 +53,24 @@ test('an import passes every object to the client exactly as the file has it, wh
 test('an import does not end a line at U+2028 or U+2029, which JSON allows in strings, keeps U+FFFD, and ignores a byte order mark', async () => {
   const { created } = await importText('\ufeff{"id":1,"name":"a\u2028b\u2029c\ufffd"}');
   expect(created).toEqual([{ id: 1n, name: 'a\u2028b\u2029c\ufffd' }]);
+});
+
+test.each(['', '\n', '\r\n', '# a comment\n', ' '])('an import ignores byte order marks before %j', async (start) => {
+  const { lines, created } = await importText(`\ufeff${start}{"id":1}\n\ufeff${start}{"id":2}\n\ufeff`);
+  expect(created).toEqual([{ id: 1n }, { id: 2n }]);
+  const [first] = lines;
+  expect(first).toMatchObject({ number: start.split('\n').length, end: 12 + start.length });
+  expect(String(first?.bytes).trimStart()).toBe('{"id":1}\n');
+});
+
+test.each<[what: string, content: Buffer]>([
+  ['UTF-16', Buffer.from('\ufeff# ü\n{"id":1}\n', 'utf16le')],
+  ['UTF-16 without a byte order mark', Buffer.from('{"id":1}\n', 'utf16le')],
+  ['big-endian UTF-16', Buffer.from('\ufeff\n{"id":1}\n', 'utf16le').swap16()],
+  ['UTF-32', Buffer.from([0, 0, 0xfe, 0xff, 0, 0, 0, 0x7b])],
+  ['compressed', gzipSync('{"id":1}\n')],
+])('an import refuses a file that is in %s as a whole', async (_, content) => {
+  await expect(importText(content)).rejects.toThrow('The input is not text in UTF-8, but perhaps in UTF-16, or');
 });
 
 test('an import returns the lines in the order of the file, each with its number and the byte offset of its end', async () => {

@@ -1,5 +1,6 @@
 /** Tests the commands of the operations, and `import`, with a server whose responses are scripted. */
-import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { chmod, open, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import tls from 'node:tls';
 import { type Operation, parseJson, toJson } from '@lambda-service/client';
@@ -125,7 +126,10 @@ const noToken = /^--url needs an access token: set ACCESS_TOKEN, or give --token
 const badToken = /^The access token contains a character that tokens cannot contain\.\n$/;
 
 test.each<[what: string, args: string[], sentence: RegExp, environment?: Record<string, string>]>([
-  ['a file is a folder', ['import', '/'], /^There is no file \/: name a file/],
+  ['a file is a folder', ['import', '/'], /^\/ is a folder: name a file/],
+  ['a file is missing', ['import', '/no/such'], /^There is no file \/no\/such: name a file/],
+  ['a file is in a file', ['import', '/dev/null/x'], /^There is no file \/dev\/null\/x: name a file/],
+  ['a file cannot be read', ['import', `/${'x'.repeat(256)}`], /^\/x+ cannot be read \(ENAMETOOLONG: /],
   ['--url is not a URL', [...create, '--url', 'garden'], /It must be a URL such as https:\/\/host.example\n/],
   ['the token is missing', [...create, '--url', 'http://127.0.0.1:9'], noToken],
   ['a token has a space', [...create, '--url', 'http://127.0.0.1:9'], badToken, { ACCESS_TOKEN: 'two words' }],
@@ -247,6 +251,36 @@ npx @lambda-service/tools import plants.ndjson --url ${baseUrl} --from 3\n`;
     expect(await ended).toEqual({ code: 1, stdout, stderr: '' });
     expect(received).toHaveLength(1);
     expect(await failed('stdin.failed.ndjson')).toBe(`${earlier}# stdin:2 (not sent): ${notJson}`);
+  });
+
+  test.each(['/dev/stdin', '/dev/fd/0'])('reads %s as standard input', async (name) => {
+    const { baseUrl, received } = await startScriptedService(stored);
+    const { child, ended } = (await importing('', baseUrl)).begin(name);
+    child.stdin.end(line);
+    expect(await ended).toMatchObject({ code: 0, stderr: '' });
+    expect(received).toHaveLength(1);
+  });
+
+  test('reads a pipe to its end, and appends failed lines to stdin.failed.ndjson, readable by this user only', async () => {
+    const { baseUrl } = await startScriptedService(refused);
+    const { folder, begin, failed } = await importing('', baseUrl);
+    execFileSync('mkfifo', [path.join(folder, 'pipe')]);
+    // With `r+`, this does not wait for a reader.
+    await using pipe = await open(path.join(folder, 'pipe'), 'r+');
+    await pipe.write(`no JSON\n${line.repeat(2)}`);
+    const { ended } = begin('pipe');
+    const stderr = expect.stringMatching(/the same input and .*\nnpx @lambda-service\/tools import - .* --from 2\n$/s);
+    expect(await ended).toEqual({ code: 1, stdout: '', stderr });
+    expect(await failed('stdin.failed.ndjson')).toBe(`# pipe:1 (not sent): ${notJson}`);
+    expect((await stat(path.join(folder, 'stdin.failed.ndjson'))).mode & 0o777, 'permissions').toBe(0o600);
+  });
+
+  test('says in one sentence that a file is in UTF-16, and keeps no line of it', async () => {
+    const { folder, begin, failed } = await importing('', 'http://127.0.0.1:9');
+    await writeFile(path.join(folder, 'plants.ndjson'), Buffer.from(`\ufeff${line.repeat(9)}`, 'utf16le'));
+    const { stderr } = await begin().ended;
+    expect(stderr).toMatch(/^The input is not text in UTF-8, .*: convert it first\.\n0 new, .* 0 failed so far/);
+    expect(await failed()).toBe(earlier);
   });
 
   test('stops on SIGTERM even while it waits for a line from standard input', async () => {
