@@ -11,33 +11,60 @@ export type Policy = (action: string, resource: string) => Decision;
  * Actions are case-insensitive; resources are case-sensitive.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
  */
-export const readPolicy = (statements: Statement[]): Policy => {
-  const matchers = statements.map(({ effect, actions, resources }) => ({
-    effect,
-    actions: actions.map((action) => matcher(action, 'i')),
-    resources: resources.map((resource) => matcher(resource)),
-  }));
-  return (action, resource) => {
-    const matches = (patterns: RegExp[], text: string) => patterns.some((pattern) => pattern.test(text));
-    const effects = matchers
-      .filter((each) => matches(each.actions, action) && matches(each.resources, resource))
+export const readPolicy =
+  (statements: Statement[]): Policy =>
+  (action, resource) => {
+    const name = action.toLowerCase();
+    const effects = statements
+      .filter(({ actions }) => actions.some((pattern) => matches(pattern.toLowerCase(), name)))
+      .filter(({ resources }) => resources.some((pattern) => matches(pattern, resource)))
       .map(({ effect }) => effect);
     if (effects.includes('Deny')) return 'explicitly denied';
     return effects.includes('Allow') ? 'allowed' : 'implicitly denied';
   };
-};
 
 /**
- * Turns an action or ARN pattern into a RegExp. A wildcard matches within one colon-separated segment; only a `*` at
- * the end of a segment also matches colons.
+ * Compares an action or ARN with a pattern. A wildcard matches within one colon-separated segment; only a `*` at the end
+ * of a segment also matches further segments.
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_resource.html
  */
-const matcher = (pattern: string, flags = ''): RegExp => {
-  const segments = pattern.split(':').map((segment) => translate(segment).replace(/\[\^:\]\*$/, '.*'));
-  return new RegExp(`^${segments.join(':')}$`, `s${flags}`);
+const matches = (pattern: string, text: string): boolean => {
+  const segments = pattern.split(':').flatMap((segment) => (segment.endsWith('*') ? [segment, any] : [segment]));
+  return matchInTurn(segments, text.split(':'), (segment, part) =>
+    matchInTurn(
+      Array.from(segment, (each) => (each === '*' ? any : each)),
+      [...part],
+      (wanted, character) => wanted === '?' || wanted === character,
+    ),
+  );
 };
 
-const translate = (segment: string): string =>
-  segment.replaceAll(/[*?.+^${}()|[\]\\]/g, (character) => wildcards[character] ?? `\\${character}`);
+/** Matches any number of items. */
+const any = null;
 
-const wildcards: Record<string, string> = { '*': '[^:]*', '?': '[^:]' };
+/**
+ * Compares items with patterns. Only the last `any` is ever extended, which suffices, and takes at most the product of
+ * both lengths; a RegExp would try all combinations.
+ */
+const matchInTurn = (
+  patterns: (string | null)[],
+  items: string[],
+  isMatch: (pattern: string, item: string) => boolean,
+): boolean => {
+  let [next, lastAny, taken] = [0, -1, 0];
+  for (let index = 0; index < items.length; ) {
+    const [pattern, item = ''] = [patterns[next], items[index]];
+    if (pattern === any) {
+      [lastAny, taken] = [next, index];
+      next += 1;
+    } else if (pattern !== undefined && isMatch(pattern, item)) {
+      next += 1;
+      index += 1;
+    } else if (lastAny >= 0) {
+      next = lastAny + 1;
+      taken += 1;
+      index = taken;
+    } else return false;
+  }
+  return patterns.slice(next).every((pattern) => pattern === any);
+};

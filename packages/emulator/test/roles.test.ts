@@ -31,6 +31,13 @@ describe('a role', () => {
     [[allow('dynamodb:?etItem', orders)], 'GetItem', orders, 'allowed'],
     [[allow('dynamodb:PutItem', 'arn:aws:*:table/Orders')], 'PutItem', orders, 'allowed'],
     [[allow('dynamodb:PutItem', 'arn:aws:dyna*table/Orders')], 'PutItem', orders, no],
+    [[allow('dynamodb:PutItem', 'arn:aws:*:ta*s')], 'PutItem', orders, 'allowed'],
+    [[allow('dynamodb:PutItem', '*:d*b:*:t*/*s')], 'PutItem', orders, 'allowed'],
+    [[allow('dynamodb:PutItem', '*:d*b:*:t*/*z')], 'PutItem', orders, no],
+    [[allow('dynamodb:?*?', '*')], 'Put', orders, 'allowed'],
+    // A RegExp would take minutes.
+    [[allow('dynamodb:*', `${'*a'.repeat(200)}b`)], 'PutItem', 'a'.repeat(10_000), no],
+    [[allow('dynamodb:*', `${'*:a'.repeat(200)}b`)], 'PutItem', 'x:a'.repeat(3_000), no],
     // A dot in a pattern matches only a dot.
     [[allow('dynamodb:PutItem', tableArn(account, 'Or.ers'))], 'PutItem', orders, no],
 
