@@ -37,6 +37,15 @@ export const closeServer = (server: HttpServer): Promise<void> => {
 };
 
 /**
+ * Whether a request is to this machine. Otherwise, a website could point its name at 127.0.0.1 (DNS rebinding), and its
+ * pages could send requests and read the responses. The port may be another one, such as that of a dev container.
+ */
+export const isForThisMachine = ({ url = '', headersDistinct: { host = [] } }: IncomingMessage): boolean => {
+  const [, target = []] = /^[a-z]+:\/\/([^/?]*)/i.exec(url) ?? [];
+  return [...host, target].flat().every((each) => /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i.test(each));
+};
+
+/**
  * Reads the body of a request. Does not destroy the request's stream, so that a response can still be sent.
  * @returns undefined if the body is larger than `limit` bytes. The rest of it is then unread.
  * @throws Error if the client does not send all of the body

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
-import { listen, readBody } from '../servers.ts';
+import { isForThisMachine, listen, readBody } from '../servers.ts';
 import { FolderError, isCorrupt, isLocked, mustBeEmpty, openDatabase, reason } from './data-folder.ts';
 import { handleRequest, makeDynalite, type RequestListener } from './dynalite-faults.ts';
 import type { Guard, Refusal } from './guard.ts';
@@ -63,8 +63,7 @@ const guarded =
   (guard: Guard, listener: RequestListener) =>
   async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method, url, headers } = request;
-    const host = `127.0.0.1:${request.socket.localPort}`;
-    const checked = headers.host === host ? guard(headers) : otherHost(host);
+    const checked = isForThisMachine(request) ? guard(headers) : otherHost(request.socket.localPort);
     // Do not keep what strangers send. Node.js discards the body after the response.
     if (typeof checked !== 'function') return respond(response, 400, checked);
     const body = await readBody(request, maxBytes).catch(() => 'broken off' as const);
@@ -91,13 +90,9 @@ const guarded =
 /** DynamoDB's limit for a request, and dynalite's. */
 const maxBytes = 16 * 1024 * 1024;
 
-/**
- * Refuses a request to another host. Otherwise, a website could point its name at 127.0.0.1 (DNS rebinding), and its
- * pages could call the store.
- */
-const otherHost = (host: string): Refusal => ({
+const otherHost = (port: number | undefined): Refusal => ({
   __type: 'com.amazon.coral.service#AccessDeniedException',
-  Message: `The store is at http://${host}, and refuses requests to another host.`,
+  Message: `The store is at http://127.0.0.1:${port}, and refuses requests to another host.`,
 });
 
 const internalError = (error: unknown) => ({

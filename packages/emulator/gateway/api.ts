@@ -39,8 +39,8 @@ export const httpApi = (
     if (match === undefined) throw new Refused(responses.notFound);
     const { route } = match;
     if (route.leftOut !== undefined) throw new Refused(notServed(route.leftOut), route.leftOut);
-    const event = requestEvent(request, requestId, account, target, match);
     const body = await readEventBody(request);
+    const event = requestEvent(request, requestId, account, target, match, body.length);
     const authorize = route.authorizer && (await authorizers.get(route.authorizer));
     const authorizer = await authorize?.(event, route, invoker);
     if (preflight) return responses.noContent;

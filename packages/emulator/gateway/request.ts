@@ -7,6 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { type Account, defaultStage, newTraceRoot } from '../served-stack.ts';
 import { readBody } from '../servers.ts';
+import { own } from '../template/template.ts';
 import { Refused, responses } from './response.ts';
 import type { Match } from './routes.ts';
 
@@ -80,16 +81,18 @@ export type RequestEvent = Omit<APIGatewayProxyEventV2, 'body' | 'isBase64Encode
 
 export const apiId = 'local';
 
-/** Builds the event from the request line, the headers and the matching route. */
+/** Builds the event from the request line, the headers, the matching route and the length of the body. */
 export const requestEvent = (
   request: IncomingMessage,
   requestId: string,
   account: Account,
   { rawPath, stage, rawQueryString }: RequestTarget,
   { route: { routeKey }, pathParameters }: Match,
+  length: number,
 ): RequestEvent => {
   const method = request.method ?? '';
-  const { cookie, ...headers } = joinedHeaders(request);
+  // As on AWS, the body is not in chunks, and has a length even if there is none.
+  const { cookie, trailer: _, 'transfer-encoding': __, ...headers } = joinedHeaders(request);
   const { host = '', 'user-agent': userAgent = '' } = headers;
   const now = new Date();
   const sourceIp = request.socket.remoteAddress ?? '127.0.0.1';
@@ -102,6 +105,7 @@ export const requestEvent = (
     ...(cookie !== undefined && { cookies: cookie.split(/; */) }),
     headers: {
       ...headers,
+      'content-length': String(length),
       'x-amzn-trace-id': newTraceRoot(),
       'x-forwarded-for': sourceIp,
       'x-forwarded-port': String(request.socket.localPort),
@@ -134,8 +138,9 @@ export const headersOf = ({ headers, cookies }: RequestEvent): RequestEvent['hea
  */
 export const identityOf = (event: RequestEvent, source: string): string | undefined => {
   const [, kind, name = ''] = /^\$(.*)\.(.*)$/.exec(source) ?? [];
-  if (kind === 'request.header') return headersOf(event)[name.toLowerCase()] || undefined;
-  return kind === 'context' ? event.routeKey : event.queryStringParameters?.[name] || undefined;
+  if (kind === 'request.header') return own(headersOf(event), name.toLowerCase()) || undefined;
+  if (kind === 'request.querystring') return own(event.queryStringParameters, name) || undefined;
+  return source === '$context.routeKey' ? event.routeKey : undefined;
 };
 
 /**

@@ -24,6 +24,8 @@ export const responses = {
   notFound: gatewayResponse(404, 'Not Found'),
   bodyTooLarge: gatewayResponse(413, 'Request Entity Too Large'),
   expectationFailed: gatewayResponse(417, 'Expectation Failed'),
+  /** AWS has no such response: its API Gateway is not on the client's machine. */
+  otherHost: gatewayResponse(421, 'Misdirected Request'),
   headersTooLarge: gatewayResponse(431, 'Request Header Fields Too Large'),
   serverError: gatewayResponse(500, 'Internal Server Error'),
   unavailable: gatewayResponse(503, 'Service Unavailable'),
@@ -46,7 +48,9 @@ export class Refused extends Error {
 export const responseOf = (functionName: string, result: string): HttpResponse => {
   const value: unknown = JSON.parse(result);
   if (!isObject(value) || !('statusCode' in value)) {
-    return { status: 200, headers: { 'content-type': 'application/json' }, body: result };
+    // AWS sends a text itself, and all else as JSON.
+    const body = typeof value === 'string' ? value : result;
+    return { status: 200, headers: { 'content-type': 'application/json' }, body };
   }
   if (isStructured(value)) return structuredResponse(value);
   throw new Error(`${functionName}: malformed response: its ${invalidField(value)} is invalid`);

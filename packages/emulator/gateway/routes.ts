@@ -62,13 +62,14 @@ const bySpecificity = (a: CompiledRoute, b: CompiledRoute): number => {
  * @returns the values of the variables, or undefined if the path does not match
  */
 const matchPath = (segments: Segment[], path: string[]): Record<string, string> | undefined => {
-  const variables: Record<string, string> = {};
+  // Without a prototype, because a route may name a variable __proto__.
+  const variables: Record<string, string> = Object.create(null);
   for (const [index, { kind, text }] of segments.entries()) {
     const part = path[index];
     if (kind === 'greedy') {
       const rest = path.slice(index).join('/');
       if (text === '') return variables;
-      return rest === '' ? undefined : { ...variables, [text]: rest };
+      return rest === '' ? undefined : Object.assign(variables, { [text]: rest });
     }
     if (kind === 'literal' ? part !== text : !part) return undefined;
     if (kind === 'variable' && part !== undefined) variables[text] = part;

@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { inspect } from 'node:util';
+import { printable } from '../command/text.ts';
 import type { LogLine } from '../lambda/functions.ts';
-import type { Respond } from './api.ts';
+import { isForThisMachine } from '../servers.ts';
+import type { Respond, Responded } from './api.ts';
 import { splitTarget } from './request.ts';
-import type { HttpResponse } from './response.ts';
+import { type HttpResponse, responses } from './response.ts';
 
 /**
  * One request in the access log. `time` (ISO 8601) is when the request's headers arrived, and `milliseconds` how long the
@@ -42,10 +45,11 @@ export type GatewayOptions = {
 export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions): Server => {
   const handle = async (request: IncomingMessage, serverResponse: ServerResponse): Promise<void> => {
     const [started, time] = [performance.now(), new Date().toISOString()];
-    if (intercept?.(request, serverResponse)) return;
+    const isForUs = isForThisMachine(request);
+    if (isForUs && intercept?.(request, serverResponse)) return;
     const requestId = newRequestId();
     const log: LogLine[] = [];
-    const { response, error, ...cors } = await respond(request, requestId, log);
+    const { response, error, ...cors } = isForUs ? await respond(request, requestId, log) : otherHost(request);
     send(serverResponse, requestId, response);
     // Read and discard the rest of a refused request's body. Otherwise, the connection could be reset before the client
     // has read the response.
@@ -59,7 +63,7 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
     try {
       await onRequest({ ...logged, ...(error && { error }), ...errorBody, ...cors });
     } catch (failure) {
-      console.error('onRequest failed:', failure);
+      console.error(printable(`onRequest failed: ${inspect(failure)}`));
     }
   };
 
@@ -70,6 +74,11 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
   server.on('checkExpectation', handle);
   return server;
 };
+
+const otherHost = ({ headers, socket }: IncomingMessage): Responded => ({
+  response: responses.otherHost,
+  error: `the host ${headers.host} is refused: the address is http://127.0.0.1:${socket.localPort}`,
+});
 
 /** Makes a request id that looks like API Gateway's: 15 characters and a `=`. */
 const newRequestId = (): string => randomBytes(11).toString('base64');

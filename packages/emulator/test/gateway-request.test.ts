@@ -21,7 +21,7 @@ describe('a function gets an event in payload format 2.0', () => {
         connection: 'close',
         'content-length': '8',
         'content-type': 'application/json',
-        host: 'api.example:80',
+        host: 'localhost:80',
         'user-agent': 'test',
         'x-amzn-trace-id': expect.stringMatching(/^Root=1-[0-9a-f]{8}-[0-9a-f]{24}$/),
         'x-forwarded-for': '127.0.0.1',
@@ -34,8 +34,8 @@ describe('a function gets an event in payload format 2.0', () => {
         accountId: account.id,
         apiId: 'local',
         authorizer: { lambda: { sub: 'me' } },
-        domainName: 'api.example',
-        domainPrefix: 'api',
+        domainName: 'localhost',
+        domainPrefix: 'localhost',
         http: { method: 'POST', path: '/orders', protocol: 'HTTP/1.1', sourceIp: '127.0.0.1', userAgent: 'test' },
         requestId: headers['apigw-requestid'],
         routeKey: 'POST /orders',
@@ -53,6 +53,25 @@ describe('a function gets an event in payload format 2.0', () => {
     const { event } = await ask({});
     for (const field of ['body', 'cookies', 'queryStringParameters']) expect(event()).not.toHaveProperty(field);
     expect(event()).toMatchObject({ isBase64Encoded: false });
+  });
+
+  test.each<[what: string, sent: string[], length: string]>([
+    ['without a body', [''], '0'],
+    [
+      'in chunks',
+      ['Transfer-Encoding: chunked', 'Trailer: X-Sum', '', '3', 'abc', '2', 'de', '0', 'X-Sum: 1', ''],
+      '5',
+    ],
+  ])('with the length of its body, as AWS sends it, if the request is %s', async (_, sent, length) => {
+    const { port, event, authorizerEvent } = await start();
+    await exchange(
+      port,
+      ['POST /orders HTTP/1.1', 'Host: localhost', 'Connection: close', token, ...sent, ''].join('\r\n'),
+    );
+    for (const { headers } of [event(), authorizerEvent()]) {
+      expect(headers).toMatchObject({ 'content-length': length });
+      expect(Object.keys(headers ?? {})).not.toEqual(expect.arrayContaining([expect.stringMatching(/^t/)]));
+    }
   });
 
   const asText = { body: 'é', isBase64Encoded: false };
@@ -108,12 +127,12 @@ const sendHead = (port: number, requestLine: string, ...headers: string[]) =>
 
 describe('the gateway accepts', () => {
   test.each<[target: string, host: string, domainName: string, rawPath: string, rawQueryString?: string]>([
-    ['/', 'API.Example:8080', 'API.Example', '/'],
+    ['/', 'LOCALHOST:8080', 'LOCALHOST', '/'],
     ['/', '[::1]:3000', '[::1]', '/'],
-    ['/', '%C3%BC.example', '%C3%BC.example', '/'],
-    ['http://api.example/orders', 'API.example:80', 'API.example', '/orders'],
-    ['http://api.example?list=orders', 'api.example', 'api.example', '/', 'list=orders'],
-    ['/ord%65rs?', 'api.example', 'api.example', '/orders'],
+    ['/', '127.0.0.1', '127.0.0.1', '/'],
+    ['http://localhost/orders', 'Localhost:80', 'Localhost', '/orders'],
+    ['http://127.0.0.1:1?list=orders', 'localhost', 'localhost', '/', 'list=orders'],
+    ['/ord%65rs?', 'localhost', 'localhost', '/orders'],
   ])('the request target %s with the Host header %s', async (target, host, domainName, rawPath, query = '') => {
     const { port, event } = await start({}, { routes });
     await sendHead(port, `GET ${target} HTTP/1.1`, `Host: ${host}`);
@@ -128,19 +147,34 @@ describe('the gateway accepts', () => {
 });
 
 test.each([
+  ['/', 'rebound.example:80'],
+  ['/', 'localhost.rebound.example'],
+  ['/', '127.0.0.1@rebound.example'],
+  ['/', ''],
+  ['http://rebound.example/', 'localhost'],
+])('the gateway refuses the request target %s with the Host header %j, and calls nothing', async (target, host) => {
+  const intercept = () => expect.fail('called');
+  const { port, called, log } = await start({}, { routes }, { intercept });
+  const response = await sendHead(port, `GET ${target} HTTP/1.1`, `Host: ${host}`);
+  expect(response).toMatchObject({ status: 421, body: '{"message":"Misdirected Request"}' });
+  const error = `the host ${host} is refused: the address is http://127.0.0.1:${port}`;
+  expect([called, log]).toMatchObject([[], [{ status: 421, error }]]);
+});
+
+test.each([
   ['100-continue', 100, /^HTTP\/1\.1 200 /],
   ['more', 417, /^{"message":"Expectation Failed"}$/],
   ['100-continue, more', 100, /^HTTP\/1\.1 417 /],
 ])('the gateway responds to a request with the header Expect: %s with %i and %s', async (expectation, status, rest) => {
   const { port } = await start({}, { routes });
-  const response = await sendHead(port, 'POST / HTTP/1.1', 'Host: api.example', `Expect: ${expectation}`);
+  const response = await sendHead(port, 'POST / HTTP/1.1', 'Host: localhost', `Expect: ${expectation}`);
   expect(response).toMatchObject({ status, body: expect.stringMatching(rest) });
 });
 
 test('the gateway accepts 10,240 bytes of request line and header values, and responds 431 to more', async () => {
   const { port } = await start({}, { routes });
-  const sendWith = (filler: number) => sendHead(port, 'GET / HTTP/1.1', 'Host: x', `X: ${'f'.repeat(filler)}`);
-  const counted = ['GET / HTTP/1.1', 'x', 'close'].join('').length;
+  const sendWith = (filler: number) => sendHead(port, 'GET / HTTP/1.1', 'Host: localhost', `X: ${'f'.repeat(filler)}`);
+  const counted = ['GET / HTTP/1.1', 'localhost', 'close'].join('').length;
   expect(await sendWith(10_240 - counted)).toMatchObject({ status: 200 });
   const refused = { status: 431, body: '{"message":"Request Header Fields Too Large"}' };
   expect(await sendWith(10_241 - counted)).toMatchObject(refused);
@@ -151,9 +185,9 @@ test('the gateway accepts a body of 10 MiB, responds 413 to a larger one, reads 
   expect(await send('POST /orders', [token], Buffer.alloc(10_485_760))).toMatchObject({ status: 200 });
   const refused = { status: 413, body: '{"message":"Request Entity Too Large"}' };
   expect(await send('POST /orders', [token], Buffer.alloc(10_485_761))).toMatchObject(refused);
-  const chunked = 'POST /orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const chunked = 'POST /orders HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n';
   const chunk = Buffer.concat([Buffer.from('c00000\r\n'), Buffer.alloc(0xc00000), Buffer.from('\r\n0\r\n\r\n')]);
-  const next = 'GET /orders HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+  const next = 'GET /orders HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
   const body = expect.stringMatching(/^{"message":"Request Entity Too Large"}HTTP\/1.1 404 /);
   expect(await exchange(port, chunked, chunk, next)).toMatchObject({ status: 413, body });
   expect(log.map(({ status }) => status)).toEqual([200, 413, 413, 404]);

@@ -11,7 +11,12 @@ describe('the response of a function', () => {
     [{ statusCode: 204, body: 'ok' }, 204, ''],
     [{ statusCode: 200, headers: null, body: null }, 200, ''],
     [{ name: 'Löffel' }, 200, '{"name":"Löffel"}'],
-    ['Rake', 200, '"Rake"'],
+    ['Rake "ü"', 200, 'Rake "ü"'],
+    ['', 200, ''],
+    ['{"statusCode":404}', 200, '{"statusCode":404}'],
+    [7, 200, '7'],
+    [null, 200, 'null'],
+    [[{ statusCode: 404 }, 'a'], 200, '[{"statusCode":404},"a"]'],
     [{ statusCode: 'x' }, ...malformed('statusCode')],
     [{ statusCode: 600 }, ...malformed('statusCode')],
     [{ statusCode: 200, body: {} }, ...malformed('body')],
@@ -89,7 +94,9 @@ describe('the gateway', () => {
 
 test('the gateway goes on serving, and reports the error on stderr, if onRequest rejects', async () => {
   const stderr = vi.spyOn(console, 'error').mockReturnValue();
-  const { send } = await start({}, {}, { onRequest: () => Promise.reject(new Error('no disk')) });
+  const { send } = await start({}, {}, { onRequest: () => Promise.reject(new Error('no\u001b[ disk')) });
   for (const _ of [1, 2]) expect(await send('POST /orders', [token], '{}')).toMatchObject({ status: 200 });
-  expect(stderr.mock.calls).toEqual(Array(2).fill(['onRequest failed:', new Error('no disk')]));
+  expect(stderr.mock.calls).toEqual(
+    Array(2).fill([expect.stringMatching(/^onRequest failed: Error: no\\u001b\[ disk\n/)]),
+  );
 });

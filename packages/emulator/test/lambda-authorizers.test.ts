@@ -106,16 +106,21 @@ describe('the identity sources', () => {
     expect(authorizerEvent().identitySource).toEqual(['ü,b', 'k,l', 'c=1; d=2; e=3']);
   });
 
-  test.each([
+  test.each<[what: string, headers: string[], target: string, missing: string, source?: string]>([
     ['no header', [], '/orders?user=u', 'header X-Key'],
     ['an empty header', ['X-Key:'], '/orders?user=u', 'header X-Key'],
     ['no query string', ['X-Key: k'], '/orders', 'query parameter user'],
+    ['a name that objects have', [], '/orders', 'query parameter toString', '$request.querystring.toString'],
+    ['another such name', [], '/orders', 'header constructor', '$request.header.constructor'],
     ['a query parameter in capitals', ['X-Key: k'], '/orders?USER=u', 'query parameter user'],
-  ])('must all have a value: the gateway responds 401 to a request with %s', async (_, headers, target, missing) => {
-    const answer = await ask({}, withSources(key, user), `GET ${target}`, headers);
-    expect(answer).toMatchObject({ status: 401, body: '{"message":"Unauthorized"}', called: [] });
-    expect(answer.log[0]?.error).toBe(`no ${missing}, so the authorizer is not called`);
-  });
+  ])(
+    'must all have a value: the gateway responds 401 to a request with %s',
+    async (_, headers, target, missing, only) => {
+      const answer = await ask({}, withSources(...(only ? [only] : [key, user])), `GET ${target}`, headers);
+      expect(answer).toMatchObject({ status: 401, body: '{"message":"Unauthorized"}', called: [] });
+      expect(answer.log[0]?.error).toBe(`no ${missing}, so the authorizer is not called`);
+    },
+  );
 
   test('may be an empty list; the authorizer is then called for every request', async () => {
     const { status, authorizerEvent } = await ask({}, withSources(), 'GET /orders', []);

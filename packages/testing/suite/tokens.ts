@@ -118,7 +118,7 @@ export const testTokens = part('tokens', async () => {
   /** Returns the text of an HTTP request to create an item, with the header lines `lines`. */
   const request = (lines: string, target: string = path): string => {
     const body = bodyOf();
-    const headers = `host: x\r\n${lines}\r\nconnection: close\r\ncontent-type: application/json`;
+    const headers = `host: localhost\r\n${lines}\r\nconnection: close\r\ncontent-type: application/json`;
     return `${method} ${target} HTTP/1.1\r\n${headers}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
   };
 

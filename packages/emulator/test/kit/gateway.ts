@@ -77,7 +77,7 @@ export const start = async (functions: Functions = {}, api: Partial<ApiSpec> = {
     /** Sends a request. `requestLine` is, for example, GET /orders. */
     send: (requestLine: string, headers: string[] = [], body: string | Buffer = '') => {
       const length = `Content-Length: ${Buffer.byteLength(body)}`;
-      const head = [`${requestLine} HTTP/1.1`, 'Host: api.example:80', 'Connection: close', ...headers, length, '', ''];
+      const head = [`${requestLine} HTTP/1.1`, 'Host: localhost:80', 'Connection: close', ...headers, length, '', ''];
       return exchange(port, head.join('\r\n'), body);
     },
     log,
