@@ -159,7 +159,8 @@ type Found = Deployment & { template: Template; assets: string };
 const synthesize = (app: App, name?: string): Found => {
   const { directory } = app.synth();
   const stacks = readStacks(directory);
-  const hasApi = ({ template }: OtherStack) => JSON.stringify(template).includes('"AWS::ApiGatewayV2::Api"');
+  const hasApi = ({ template }: OtherStack) =>
+    Object.values(template.Resources).some((each) => Object(each).Type === 'AWS::ApiGatewayV2::Api');
   const withApi = stacks.length === 1 ? stacks : stacks.filter(hasApi);
   const [stack, ...others] = name === undefined ? withApi : stacks.filter(({ names }) => names.includes(name));
   if (stack && others.length === 0) return { ...stack, others: othersOf(stack, stacks), assets: directory };

@@ -55,7 +55,7 @@ const readStages = (resources: Resources): string[] => {
   const read = (each: Stage): string[] => {
     if (!hasDefault || isDefault(each)) {
       each.mustBe('AutoDeploy', [true]);
-      return [each.text('StageName')];
+      return [each.text('StageName', undefined, /^(\$default|[\w-]{1,128})$/)];
     }
     resources.withoutEffect.push(named(each));
     return [];

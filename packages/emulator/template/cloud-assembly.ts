@@ -1,11 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { isObject } from '../gateway/response.ts';
 import { type Account, defaultAccount, type JwtIssuer } from '../served-stack.ts';
 import type { Template } from './template.ts';
-
-type Properties = { stackName?: string; templateFile?: string; directoryName?: string };
-type Artifact = { type: string; displayName?: string; environment?: string; properties?: Properties };
 
 /**
  * A stack. `folder` is that of the manifest that lists it, and `names` are the one that `cdk list` prints, such as
@@ -19,19 +17,46 @@ export const manifestOf = (folder: string): string => path.join(folder, 'manifes
  * Reads the stacks of a cloud assembly, which is a folder that `cdk synth` has written, and of the stages in it.
  * https://docs.aws.amazon.com/cdk/api/v2/docs/aws-cdk-lib.cloud_assembly_schema-readme.html
  */
-export const readStacks = (folder: string): Stack[] => {
-  const { artifacts = {} }: { artifacts?: Record<string, Artifact> } = readJson(manifestOf(folder));
-  return Object.entries(artifacts).flatMap(([id, { type, displayName = id, environment, properties = {} }]) => {
-    const { templateFile, directoryName, stackName: nameOnAws = id } = properties;
+export const readStacks = (folder: string, root = folder): Stack[] => {
+  const file = manifestOf(folder);
+  const { artifacts = {} } = objectIn(file, readJson(file));
+  return Object.entries(objectIn(file, artifacts)).flatMap(([id, artifact]): Stack[] => {
+    const { type, displayName, environment, properties = {} } = objectIn(`${id} in ${file}`, artifact);
+    const { templateFile, directoryName, stackName } = objectIn(`${id} in ${file}`, properties);
     if (type === 'cdk:cloud-assembly' && directoryName !== undefined)
-      return readStacks(path.join(folder, directoryName));
+      return readStacks(inside(folder, folder, directoryName, file), root);
     if (type !== 'aws:cloudformation:stack' || templateFile === undefined) return [];
-    const template = readJson(path.join(folder, templateFile));
-    return [{ names: [displayName, nameOnAws], nameOnAws, template, account: accountOf(environment), folder }];
+    const template = readTemplateFile(inside(root, folder, templateFile, file));
+    const nameOnAws = String(stackName ?? id);
+    const names = [String(displayName ?? id), nameOnAws];
+    return [{ names, nameOnAws, template, account: accountOf(String(environment)), folder }];
   });
 };
 
-export const readJson = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
+/** The path of a file or folder. @throws Error if it is not in the folder `root`, or is `root` itself */
+const inside = (root: string, folder: string, name: unknown, manifest: string): string => {
+  const found = path.join(folder, String(name));
+  if (realpathSync(found).startsWith(realpathSync(root) + path.sep)) return found;
+  throw new Error(`${manifest} names ${JSON.stringify(name)}, which is not in ${root}.`);
+};
+
+const readTemplateFile = (file: string): Template => {
+  const template = objectIn(file, readJson(file));
+  return { ...template, Resources: objectIn(`Resources in ${file}`, template['Resources']) } as Template;
+};
+
+const objectIn = (place: string, value: unknown): Record<string, unknown> => {
+  if (isObject(value)) return value;
+  throw new Error(`${place} is not an object. Run \`cdk synth\` again.`);
+};
+
+export const readJson = (file: string): unknown => {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new Error(`${file} cannot be read: ${error instanceof Error ? error.message : error}`, { cause: error });
+  }
+};
 
 /**
  * Where and by which name a template is deployed, and the other stacks in the same cloud assembly. `jwt` is as in
@@ -55,7 +80,7 @@ export const othersOf = (stack: Stack | undefined, all: Stack[]): Stack[] => {
 };
 
 /** The account and region of a stack, written as aws://ACCOUNT/REGION; the defaults if the app leaves them open. */
-const accountOf = (environment = ''): Account => {
+const accountOf = (environment: string): Account => {
   const [, id = '', region = ''] = /^aws:\/\/(.+)\/(.+)$/.exec(environment) ?? [];
   return {
     id: /^\d{12}$/.test(id) ? id : defaultAccount.id,

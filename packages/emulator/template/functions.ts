@@ -27,6 +27,7 @@ export const readFunction = (
 ): FunctionSpec => {
   if (fn.raw('VpcConfig') !== undefined)
     fn.leaveOut('VpcConfig', 'this machine is not in that network, so the function may reach other hosts');
+  fn.text('FunctionName', '', /^[\w-]{1,64}$/);
   fn.mustBe('PackageType', ['Zip', undefined]);
   const runtime = fn.text('Runtime');
   if (!/^nodejs\d+\.x$/.test(runtime)) throw fn.unsupported('Runtime', runtime, 'Only Node.js runs here.');
@@ -160,13 +161,14 @@ const readEnvironment = (fn: FunctionResource, replaced: Record<string, string>)
   const { Variables: raw } = fn.fields('Environment', fn.raw('Environment') ?? {}, ['Variables']);
   const variables = fn.evaluate('Environment.Variables', { ...Object(raw), ...replaced });
   return Object.fromEntries(
-    Object.entries(variables as object).map(([name, value]) => {
+    Object.entries(fn.object('Environment.Variables', variables)).map(([name, value]) => {
       const path = `Environment.Variables.${name}`;
       if (reserved.has(name)) throw fn.refuse(`its ${path} is reserved by Lambda`, 'Rename the variable.');
       if (name === 'AWS_ENDPOINT_URL_DYNAMODB') {
         const advice = 'Leave it out of the template, and pass `store: { endpoint }`.';
         throw fn.refuse(`its ${path} must be left to the emulator, which sets it to the address of the store`, advice);
       }
+      if (!/^[a-z]\w+$/i.test(name)) throw fn.refuse(`its ${path} has a name that AWS refuses`, 'Rename the variable.');
       if (typeof value !== 'object') return [name, String(value)];
       throw fn.refuse(`its ${path} is not a string`, 'Set it to a string.');
     }),

@@ -65,7 +65,10 @@ const refuseDuplicates = (resources: Resources): void => {
   const used = [
     ...resources.stacks.flatMap((stack) => [
       ...stack.readAll(['AWS::Lambda::Function'], (fn) => ({ of: fn, what: `function name, ${functionName(fn)}` })),
-      ...stack.readAll(['AWS::Lambda::Alias'], (alias) => ({ of: alias, what: `ARN, ${aliasArn(alias)}` })),
+      ...stack.readAll(['AWS::Lambda::Alias'], (alias) => {
+        alias.text('Name', undefined, /^(?!\d+$)[\w-]{1,128}$/);
+        return { of: alias, what: `ARN, ${aliasArn(alias)}` };
+      }),
       ...stack.readAll(tableTypeNames, (table) => ({ of: table, what: `table name, ${tableName(table)}` })),
     ]),
     ...resources.readAll(['AWS::ApiGatewayV2::Route'], (each) => ({ of: each, what: `route, ${routePattern(each)}` })),

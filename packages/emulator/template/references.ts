@@ -87,7 +87,7 @@ const pseudoParameters = (account: Account, stackName?: string): Record<string, 
  * CloudFormation can look it up.
  */
 const defaultOf = ({ Type = 'String', Default }: { Type?: string; Default?: unknown } = {}): unknown => {
-  if (Default === undefined || Type.startsWith('AWS::SSM::')) return undefined;
+  if (Default === undefined || /^AWS::SSM::/.test(Type)) return undefined;
   if (!/^(CommaDelimitedList|List<.*>)$/.test(Type)) return Default;
   const list = String(Default).trim();
   return list.split(/\s*,\s*/);

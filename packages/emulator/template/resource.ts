@@ -1,3 +1,4 @@
+import { isObject } from '../gateway/response.ts';
 import type { Account } from '../served-stack.ts';
 import type { ReadProperty, ServedType } from './resource-types.ts';
 import { evaluate, evaluateKnown, type Named, namesIn, Refusal, type Scope } from './template.ts';
@@ -68,12 +69,16 @@ export class Resource<T extends ServedType = ServedType> {
     return evaluateKnown(part, { resource: this, path }, this.#stack.scope);
   }
 
-  /** A property that is a string. `otherwise` is the default; without a default, the property is required. */
-  text(name: ReadProperty<T>, otherwise?: string): string {
-    const value = this.get(name) ?? otherwise;
+  /**
+   * A property that is a string of some form. `otherwise` is the default; without a default, the property is required.
+   */
+  text(name: ReadProperty<T>, otherwise?: string, form = /^/): string {
+    const value = this.get(name);
+    if (value === undefined && otherwise !== undefined) return otherwise;
     if (value === undefined) throw this.refuse(`it has no ${name}`, `Set its ${name}.`);
     if (typeof value === 'object') throw this.refuse(`its ${name} is not a string`, 'Set it to a string.');
-    return String(value);
+    if (form.test(String(value))) return String(value);
+    throw this.unsupported(name, value, `AWS accepts only what matches ${form.source}.`);
   }
 
   /** A property that is a number. `otherwise` is the default. */
@@ -121,13 +126,16 @@ export class Resource<T extends ServedType = ServedType> {
     read: readonly Field[],
     withoutEffect = '',
   ): Partial<Record<Field, unknown>> {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw this.refuse(`its ${path} is not an object`, 'Set it to an object.');
-    }
+    const object = this.object(path, value);
     const known: string[] = [...read, ...namesIn(withoutEffect)];
-    const others = Object.keys(value).filter((field) => !known.includes(field));
+    const others = Object.keys(object).filter((field) => !known.includes(field));
     if (others.length > 0) throw this.refuse(`its ${path}.${others[0]} is not supported`);
-    return value;
+    return object as Partial<Record<Field, unknown>>;
+  }
+
+  object(path: string, value: unknown): Record<string, unknown> {
+    if (isObject(value)) return value;
+    throw this.refuse(`its ${path} is not an object`, 'Set it to an object.');
   }
 
   refuse(reason: string, advice?: string): Refusal {

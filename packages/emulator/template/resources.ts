@@ -1,3 +1,4 @@
+import { isObject } from '../gateway/response.ts';
 import { type Account, defaultAccount, type LeftOut } from '../served-stack.ts';
 import type { Deployment, OtherStack } from './cloud-assembly.ts';
 import { hasNoEffect, invokedBy, providersOf, refusedTypes, unknownType } from './other-types.ts';
@@ -36,6 +37,8 @@ export class Resources {
   /** Why something is left out, by its name. */
   readonly #leftOut = new Map<string, string>();
   readonly #messages = new Set<string>();
+  /** What is being looked up: it must not depend on itself. */
+  readonly #sought = new Set<string>();
 
   /** @param onImport is called with each stack from which values are imported, before they are used */
   constructor(template: Template, deployment: Deployment, onImport: (from: Resources) => void, importer?: Resources) {
@@ -47,17 +50,22 @@ export class Resources {
       );
     }
     this.account = deployment.account ?? defaultAccount;
+    const lookUp = makeLookUp(template, deployment, this);
     this.scope = {
-      lookUp: makeLookUp(template, deployment, this),
-      conditions: template.Conditions ?? {},
+      lookUp: (name, attribute, place) =>
+        this.#once([name, attribute].join('.'), place, () => lookUp(name, attribute, place)),
+      conditions: template.Conditions,
+      once: (...search) => this.#once(...search),
       mappings: template.Mappings,
-      importValue: (name, place) => this.#importValue(name, place, deployment, onImport),
+      importValue: (name, place) =>
+        this.#root.#once(`the import ${name}`, place, () => this.#importValue(name, place, deployment, onImport)),
       makeUp: (unknown) => {
         const { path, madeUp, reason } = unknown;
         this.leaveOutPart(path, `${reason.replace(`its ${path}`, 'it')}, so its value is made up`, unknown);
         return madeUp;
       },
     };
+    checkForm(template);
     const providers = providersOf(template);
     for (const [logicalId, resource] of Object.entries(template.Resources))
       this.#read({ logicalId, type: resource.Type }, resource, template, providers);
@@ -136,10 +144,21 @@ export class Resources {
     this.#root.#list(`${part} of ${named(refusal.resource)}`, reason, refusal);
   }
 
+  #once<Found>(what: string, { resource, path }: Place, find: () => Found): Found {
+    if (this.#sought.has(what) || this.#sought.size >= maxDepth)
+      throw new Refusal(resource, `its ${path} depends on itself, by ${what}`);
+    this.#sought.add(what);
+    try {
+      return find();
+    } finally {
+      this.#sought.delete(what);
+    }
+  }
+
   #importValue(name: string, place: Place, deployment: Deployment, onImport: (from: Resources) => void): unknown {
     const imported = this.#root.#imported;
     for (const other of deployment.others ?? []) {
-      const exported = Object.values(other.template.Outputs ?? {}).find(({ Export }) => Export?.Name === name);
+      const exported = Object.values(other.template.Outputs ?? {}).find((each) => each?.Export?.Name === name);
       if (exported === undefined) continue;
       const resources =
         imported.get(other) ?? new Resources(other.template, { ...deployment, ...other }, onImport, this);
@@ -176,6 +195,28 @@ export class Resources {
     if (isServed(type)) this.#resources.push(new Resource(logicalId, type, Properties, this));
   }
 }
+
+/** How deep a template may be nested, and how many references may lead to a value. */
+const maxDepth = 100;
+
+const isShallow = (value: unknown, depth = maxDepth): boolean =>
+  !(value instanceof Object) || (depth > 0 && Object.values(value).every((each) => isShallow(each, depth - 1)));
+
+/** @throws Error if a template is not what its type says. The properties of a resource are checked when they are read. */
+const checkForm = ({ Resources: resources, ...others }: Template): void => {
+  const error = (place: string) => new Error(`${place} of the template is malformed, or nested too deeply.`);
+  if (!isObject(resources)) throw error('The section Resources');
+  for (const [logicalId, resource] of Object.entries(resources)) {
+    const { Type, Properties = {} }: Partial<TemplateResource> = isObject(resource) ? resource : {};
+    const isValid = typeof Type === 'string' && isObject(Properties) && /^[a-z\d]{1,255}$/i.test(logicalId);
+    if (!isValid || !isShallow(resource)) throw error(`The resource ${JSON.stringify(logicalId)}`);
+  }
+  for (const name of ['Conditions', 'Mappings', 'Outputs', 'Parameters'] as const) {
+    const section: unknown = others[name] ?? {};
+    const isValid = isObject(section) && (name === 'Conditions' || Object.values(section).every(isObject));
+    if (!isValid || !isShallow(section)) throw error(`The section ${name}`);
+  }
+};
 
 const isServed = (type: string): type is ServedType => Object.hasOwn(served, type);
 

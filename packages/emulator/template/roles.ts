@@ -46,6 +46,7 @@ export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: R
     return { role: [], roleName: arn.replace(/.*\//, '') };
   }
   role.mustBeServed();
+  role.text('RoleName', '', /^[\w+=,.@-]{1,64}$/);
   mustTrustLambda(role);
 
   const inline = [role.raw('Policies') ?? []].flat().flatMap((policy, index) => {
@@ -126,7 +127,7 @@ const readDocument = (holder: PolicyHolder, path: string, document: unknown): St
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_statement.html
  */
 const readStatement = (holder: PolicyHolder, path: string, statement: unknown): Statement[] => {
-  const { Action, NotAction } = statement as { Action?: unknown; NotAction?: unknown };
+  const { Action, NotAction } = holder.object(path, statement);
   const actions = [holder.evaluate(`${path}.Action`, Action ?? [])].flat().map(String);
   if (NotAction === undefined && !actions.some((action) => /^(\*$|\*:|dynamodb:)/i.test(action))) return [];
   const fields = holder.fields(path, statement, ['Sid', 'Effect', 'Action', 'Resource']);

@@ -5,6 +5,12 @@ import type { Resources } from './resources.ts';
 
 export const tableTypeNames = ['AWS::DynamoDB::Table', 'AWS::DynamoDB::GlobalTable'] satisfies Table['type'][];
 
+/** https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html */
+const nameOf = (table: Table): string => {
+  table.text('TableName', '', /^[\w.-]{3,255}$/);
+  return tableName(table);
+};
+
 const { withoutEffect } = tableTypes['AWS::DynamoDB::Table'];
 
 export const readTables = (resources: Resources): TableSpec[] => {
@@ -14,10 +20,10 @@ export const readTables = (resources: Resources): TableSpec[] => {
     const globalIndexes = readIndexes(table, 'GlobalSecondaryIndexes');
     const localIndexes = readIndexes(table, 'LocalSecondaryIndexes');
     return {
-      TableName: readName(table),
-      // KeySchema and AttributeDefinitions are not checked here: the store checks both when it creates the table.
-      KeySchema: table.list('KeySchema') as TableSpec['KeySchema'],
-      AttributeDefinitions: table.list('AttributeDefinitions') as TableSpec['AttributeDefinitions'],
+      TableName: nameOf(table),
+      // The store checks the values in these two when it creates the table.
+      KeySchema: objectsIn(table, 'KeySchema') as TableSpec['KeySchema'],
+      AttributeDefinitions: objectsIn(table, 'AttributeDefinitions') as TableSpec['AttributeDefinitions'],
       ...(globalIndexes.length > 0 && { GlobalSecondaryIndexes: globalIndexes }),
       ...(localIndexes.length > 0 && { LocalSecondaryIndexes: localIndexes }),
     };
@@ -25,15 +31,8 @@ export const readTables = (resources: Resources): TableSpec[] => {
   return resources.readAll(tableTypeNames, read);
 };
 
-/**
- * Reads a table's name, and checks it against DynamoDB's rules:
- * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html
- */
-const readName = (table: Table): string => {
-  const name = tableName(table);
-  if (/^[\w.-]{3,255}$/.test(name)) return name;
-  throw table.unsupported('TableName', name, 'Use 3 to 255 letters, digits, _, - and dots.');
-};
+const objectsIn = (table: Table, property: 'KeySchema' | 'AttributeDefinitions'): object[] =>
+  table.list(property).map((each, position) => table.object(`${property}.${position}`, each));
 
 type Index = NonNullable<TableSpec['LocalSecondaryIndexes']>[number];
 

@@ -21,7 +21,7 @@ export type TemplateResource = {
 
 /** Returns a field of the record itself, never an inherited one: a template may use a name such as `constructor`. */
 export const own = <T>(record: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
-  record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined;
+  record && Object.hasOwn(record, name) ? record[name] : undefined;
 
 /** The names in a text, in which white space separates them. */
 export const namesIn = <Text extends string>(text: Text): NamesIn<Text>[] =>
@@ -83,7 +83,9 @@ export type Scope = {
    * @throws UnknownValue
    */
   lookUp: (name: string, attribute: string | undefined, place: Place) => unknown;
-  conditions: Record<string, unknown>;
+  conditions: Template['Conditions'];
+  /** Returns what `find` returns. @throws Refusal if `find` needs the same thing again, or too many others */
+  once: <Found>(what: string, place: Place, find: () => Found) => Found;
   mappings: Template['Mappings'];
   /** Returns what another stack exports. @throws UnknownValue */
   importValue: (name: string, place: Place) => unknown;
@@ -120,7 +122,8 @@ export const evaluateKnown = (value: unknown, place: Place, scope: Scope): unkno
 /** Whether a condition of the template is true. Nothing is made up for what it depends on. @throws Refusal */
 export const isTrue = (condition: unknown, place: Place, scope: Scope): boolean => {
   const { Condition: name } = Object(condition) as { Condition?: unknown };
-  if (name !== undefined) return isTrue(own(scope.conditions, String(name)), place, scope);
+  if (name !== undefined)
+    return scope.once(`the condition ${name}`, place, () => isTrue(own(scope.conditions, String(name)), place, scope));
   const result = evaluateKnown(condition, place, scope);
   if (typeof result === 'boolean') return result;
   throw new Refusal(place.resource, `its ${place.path} depends on a malformed condition`);

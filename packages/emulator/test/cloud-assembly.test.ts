@@ -1,10 +1,14 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { defaultAccount } from '../served-stack.ts';
 import { readDeployment, readStacks } from '../template/cloud-assembly.ts';
 import { account } from './kit/templates.ts';
 import { temporaryFolder } from './kit/temporary.ts';
+
+const stackOf = (templateFile: unknown) => ({
+  Orders: { type: 'aws:cloudformation:stack', properties: { templateFile } },
+});
 
 test('readStacks reads the stacks of a cloud assembly and of its stages, and readDeployment finds one among them', async () => {
   const folder = await temporaryFolder();
@@ -52,4 +56,38 @@ test('readStacks reads the stacks of a cloud assembly and of its stages, and rea
   const changed = { Resources: {} };
   expect(readDeployment(changed, folder), 'the only stack').toEqual({ ...stacks[0], others: [] });
   expect(readDeployment(changed, `${folder}/no-assembly`)).toEqual({ others: [] });
+});
+
+test.each<[artifacts: unknown, message: string]>([
+  [null, 'manifest.json is not an object. '],
+  [{ Orders: null }, 'Orders in FOLDER/manifest.json is not an object. '],
+  [
+    { Orders: { type: 'aws:cloudformation:stack', properties: 7 } },
+    'Orders in FOLDER/manifest.json is not an object. ',
+  ],
+  [stackOf('../secret.json'), 'FOLDER/manifest.json names "../secret.json", which is not in FOLDER.'],
+  [stackOf('link.json'), 'FOLDER/manifest.json names "link.json", which is not in FOLDER.'],
+  [stackOf('a/../../cdk.out-2/secret.json'), 'which is not in FOLDER.'],
+  [stackOf(7), 'FOLDER/7'],
+  [stackOf('broken.json'), 'FOLDER/broken.json cannot be read: '],
+  [stackOf('empty.json'), 'Resources in FOLDER/empty.json is not an object. '],
+  [stackOf('list.json'), 'FOLDER/list.json is not an object. '],
+  ...['.', '..', '', 'a/..', 'self', 7].map((directoryName): [unknown, string] => [
+    { Prod: { type: 'cdk:cloud-assembly', properties: { directoryName } } },
+    String(directoryName) === '7'
+      ? 'FOLDER/7'
+      : `FOLDER/manifest.json names ${JSON.stringify(directoryName)}, which is not in`,
+  ]),
+])('readStacks refuses the artifacts %j: %s', async (artifacts, message) => {
+  const parent = await temporaryFolder();
+  const folder = path.join(parent, 'cdk.out');
+  await mkdir(path.join(folder, 'a'), { recursive: true });
+  await mkdir(`${folder}-2`);
+  const files = { 'broken.json': '{', 'empty.json': '{}', 'list.json': '[]', '../secret.json': '{"Resources":{}}' };
+  for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder, name), text);
+  await writeFile(`${folder}-2/secret.json`, files['../secret.json']);
+  await symlink('../secret.json', `${folder}/link.json`);
+  await symlink('.', `${folder}/self`);
+  await writeFile(path.join(folder, 'manifest.json'), JSON.stringify({ artifacts }));
+  expect(() => readStacks(folder)).toThrow(message.replaceAll('FOLDER', folder));
 });

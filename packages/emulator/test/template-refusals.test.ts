@@ -116,6 +116,10 @@ const unsupported: Row[] = (
     ['GuardAuthorizer', 'AuthorizerResultTtlInSeconds', 3_601, -1, undefined],
     ['GuardAuthorizer', 'IdentitySource', '$context.a'],
     ['Orders', 'TableName', 'T1', 'a/b', 'x'.repeat(256)],
+    ['Shop', 'FunctionName', '../../x', 'a b', 'a\nb', 'x'.repeat(65)],
+    ['ShopLive', 'Name', '../x', '7'],
+    ['ShopRole', 'RoleName', 'a/b'],
+    ['Stage', 'StageName', '../dev', '$other'],
     ['Api', 'CorsConfiguration.AllowCredentials', 'yes'],
     ['Api', 'CorsConfiguration.MaxAge', -2],
     ['GetOrder', 'RouteKey', 'FETCH /orders', 'GET orders', 'GET /{id}x', 'GET /{path+}/x', 'GET /a//b', '$connect'],
@@ -131,6 +135,9 @@ const unsupported: Row[] = (
 const variable = (value: unknown, name = 'NAME') => ({ Environment: { Variables: { [name]: value } } });
 
 const functions: Row[] = [
+  ['Shop', variable('a', 'A=B'), 'its Environment.Variables.A=B has a name that AWS refuses'],
+  ['Shop', { Environment: { Variables: { Ref: 'AWS::NoValue' } } }, 'its Environment.Variables is not an object'],
+  ['Shop', { FunctionName: { Ref: 'Shop' } }, 'its FunctionName depends on itself, by Shop.'],
   ['Shop', variable(['a']), 'its Environment.Variables.NAME is not a string'],
   ['Shop', variable('mine', 'AWS_SESSION_TOKEN'), 'its Environment.Variables.AWS_SESSION_TOKEN is reserved by Lambda'],
   ['Shop', variable('a', 'AWS_ENDPOINT_URL_DYNAMODB'), 'its Environment.Variables.AWS_ENDPOINT_URL_DYNAMODB must'],
@@ -184,6 +191,7 @@ const api: Row[] = [
     'its CorsConfiguration.AllowMethods refers to A, which is unknown here.\n',
   ],
   ['Items', { Replicas: [{ ResourcePolicy: {} }] }, 'its Replicas.0.ResourcePolicy is not supported'],
+  ['Orders', { KeySchema: [null] }, 'its KeySchema.0 is not an object'],
   ['Orders', { GlobalSecondaryIndexes: [7] }, 'its GlobalSecondaryIndexes.0 is not an object'],
 ];
 
@@ -201,6 +209,8 @@ const onlyIf = { Condition: { StringEquals: { 'aws:SourceAccount': '123456789012
 const trust = (...statements: object[]) => ({ AssumeRolePolicyDocument: policy(...statements) });
 
 const roles: Row[] = [
+  ['ShopPolicy', { PolicyDocument: { Statement: null } }, 'its PolicyDocument.Statement.0 is not an object'],
+  ['ShopPolicy', { PolicyDocument: {} }, 'its PolicyDocument.Statement.0 is not an object'],
   ['ShopPolicy', statement({ Action: undefined, NotAction: 's3:*' }), `its ${inStatement}.NotAction is not supported`],
   ['ShopPolicy', statement({ Effect: 'Perhaps' }), `its ${inStatement}.Effect is neither Allow nor Deny`],
   ['ShopPolicy', statement({ Resource: { Ref: 'Logs' } }), `its ${inStatement}.Resource refers to Logs`],
@@ -228,7 +238,7 @@ const routeLikeGetOrder = { ApiId: 'Api', RouteKey: 'GET /orders/{number}', Targ
 /** The properties are a whole resource. */
 const wholeResources: Row[] = [
   ['Second', { ...resource('AWS::DynamoDB::Table', key), DependOn: 'Items' }, 'its attribute DependOn is unknown'],
-  ...['Unclear', 'Malformed', 'Unknown'].map(
+  ...['Unclear', 'Malformed', 'Unknown', 'Circular'].map(
     (Condition): Row => ['Second', { ...resource('AWS::DynamoDB::Table', key), Condition }, 'its Condition '],
   ),
   ['Second', resource('AWS::ApiGatewayV2::Api', { ProtocolType: 'HTTP' }), 'only Api is served'],
@@ -264,6 +274,54 @@ test.each([
     .map(([id, ...row]) => [id, { [id]: row[0] }, row[1]] as const),
   ...elsewhere,
 ])('readTemplate refuses %s after the changes %j: %s', expectRefusal);
+
+/** A list in a list, and so on. */
+const nested = (depth: number): unknown => (depth === 0 ? 'a' : [nested(depth - 1)]);
+const chain = Array.from({ length: 9_999 }, (_, index) => [`C${index}`, { Condition: `C${index + 1}` }]);
+
+test.each<[what: string, changes: object]>([
+  ['resource "Shop"', { Resources: { Shop: null } }],
+  ['resource "Shop"', { Resources: { Shop: { Type: 7 } } }],
+  ['resource "Shop"', { Resources: { Shop: { Type: 'AWS::Lambda::Function', Properties: null } } }],
+  ['resource "Shop"', { Resources: { Shop: resource('AWS::Lambda::Function', { Code: nested(3_000) }) } }],
+  ['resource "\\n../x"', { Resources: { '\n../x': resource('AWS::SQS::Queue') } }],
+  ['section Conditions', { Conditions: { Deep: nested(3_000) } }],
+  ['section Resources', { Resources: null }],
+  ['section Outputs', { Outputs: { A: null } }],
+  ['section Mappings', { Mappings: [] }],
+  ['section Parameters', { Parameters: { Seconds: 7 } }],
+])('readTemplate refuses a template whose %s is malformed, or nested too deeply', (what, changes) => {
+  const template = { ...ordersTemplate(), ...changes } as Template;
+  expect(messageOf(template)).toBe(`The ${what} of the template is malformed, or nested too deeply.`);
+});
+
+test('readTemplate refuses a condition that needs thousands of others', () => {
+  const Conditions = { ...ordersTemplate().Conditions, ...Object.fromEntries(chain) };
+  const template = { ...ordersTemplate({ Queue: { ...resource('AWS::SQS::Queue'), Condition: 'C0' } }), Conditions };
+  expect(messageOf(template)).toContain('Queue (AWS::SQS::Queue) cannot be served here: its Condition depends on');
+});
+
+/** The paths of all values in a value. */
+const pathsIn = (value: unknown, path: string[] = []): string[][] =>
+  value instanceof Object
+    ? Object.entries(value).flatMap(([key, inner]) => pathsIn(inner, [...path, key]).concat([[...path, key]]))
+    : [];
+
+test('readTemplate refuses or serves a template in which any part is null, a text or a circle', () => {
+  for (const path of pathsIn(ordersTemplate())) {
+    for (const value of [null, 'x', { Ref: 'Shop' }]) {
+      const template = ordersTemplate();
+      const parent = path.slice(0, -1).reduce<Record<string, unknown>>((inner, key) => Object(inner[key]), template);
+      parent[path.at(-1) ?? ''] = value;
+      try {
+        readTemplate(template, '/assets', { leaveOut: true, account });
+      } catch (error) {
+        const isOurs = !(error instanceof TypeError) && !(error instanceof RangeError);
+        expect(isOurs, `${path.join('.')} = ${JSON.stringify(value)}: ${error}`).toBe(true);
+      }
+    }
+  }
+});
 
 test.each<[what: string, template: Template, message: string]>([
   ['no API', { Resources: {} }, 'The template has no AWS::ApiGatewayV2::Api that can be served.'],
@@ -376,8 +434,9 @@ describe('with leaveOut, readTemplate', () => {
       name === 'Ref' ? { Ref: 'Other' } : { 'Fn::GetAtt': ['Other', name] },
     );
     const Other = resource(`AWS::${type}`, properties);
-    const { functions, leftOut } = leavingOut({ Other, Shop: { Environment: { Variables: { ...references } } } });
-    expect(functions[0]?.environment).toEqual({ ...Object.values(values) });
+    const Variables = Object.fromEntries(references.map((each, index) => [`V${index}`, each]));
+    const { functions, leftOut } = leavingOut({ Other, Shop: { Environment: { Variables } } });
+    expect(Object.values(functions[0]?.environment ?? {})).toEqual(Object.values(values));
     const madeUp = leftOut.filter(({ resource }) => resource.startsWith('Environment'));
     expect(madeUp).toHaveLength(isKnown ? 0 : references.length);
   });

@@ -264,6 +264,8 @@ const original = {
     Never: { 'Fn::Not': [{ 'Fn::Or': [{ Condition: 'Always' }, { 'Fn::Equals': ['a', 'b'] }] }] },
     Unclear: { 'Fn::And': [{ Condition: 'Always' }, { 'Fn::Equals': [{ Ref: 'NoDefault' }, 'a'] }] },
     Malformed: { Ref: 'Seconds' },
+    Circular: { 'Fn::Not': [{ Condition: 'Circle' }] },
+    Circle: { 'Fn::Or': [{ Condition: 'Never' }, { Condition: 'Circular' }] },
   },
   Resources: {
     ...api,
