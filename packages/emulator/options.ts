@@ -1,4 +1,5 @@
 /** The options of `serve`, and their check: some callers do not use TypeScript, and the command reads them from a file. */
+import { X509Certificate } from 'node:crypto';
 import { inspect } from 'node:util';
 import type { StoreLocation } from './dynamodb/store.ts';
 import { isObject } from './gateway/response.ts';
@@ -27,41 +28,74 @@ export type ServeOptions = Source &
 
 type NamesOf<Options> = Options extends Options ? keyof Options : never;
 
-type Check = [expected: string, isValid: (value: unknown) => boolean];
+/** @throws Error with a message for the user if a value is not as expected. `place` names it. */
+type Check = (value: unknown, place: string) => void;
 
-const a = (type: 'string' | 'boolean' | 'function'): Check => [`a ${type}`, (value) => typeof value === type];
+const must =
+  (expected: string, isValid: (value: unknown) => unknown): Check =>
+  (value, place) => {
+    if (!isValid(value))
+      throw new Error(
+        `The option ${place} must be ${expected}, not ${inspect(value, { depth: 0, maxStringLength: 50 })}.`,
+      );
+  };
 
-const areTexts = (values: unknown): boolean =>
-  values instanceof Object && Object.values(values).every((each) => typeof each === 'string');
+const a = (type: 'string' | 'boolean' | 'function'): Check => must(`a ${type}`, (value) => typeof value === type);
+const [list, object] = [must('a list', Array.isArray), must('an object', isObject)];
 
-const isJwt = (value: unknown): boolean => {
-  const { issuer, audience = [], jwks = { keys: [] } } = isObject(value) ? value : {};
-  return typeof issuer === 'string' && areTexts(audience) && isObject(jwks) && Array.isArray(jwks['keys']);
+/** Checks the parts of a value, and before that the value itself. */
+const each =
+  (whole: Check, part: Check): Check =>
+  (value, place) => {
+    whole(value, place);
+    for (const [name, inner] of Object.entries(Object(value))) part(inner, `${place}.${name}`);
+  };
+
+/** Checks fields that may be missing, but no others. */
+const fields =
+  (known: Record<string, Check>, whole: Check = object): Check =>
+  (value, place) => {
+    whole(value, place);
+    for (const [name, inner] of Object.entries(Object(value))) {
+      const [where, check] = [place ? `${place}.${name}` : name, own(known, name)];
+      if (!check) throw new Error(`The option ${where} is unknown. The options are ${Object.keys(known).join(', ')}.`);
+      if (inner !== undefined) check(inner, where);
+    }
+  };
+
+const isCertificate = (text: unknown): boolean => {
+  try {
+    return typeof text === 'string' && new X509Certificate(text) !== undefined;
+  } catch {
+    return false;
+  }
 };
 
+const jwt = must('{ issuer: "...", audience: ["..."], jwks: { keys: [...] } }', (value) => Object(value).issuer);
+const stores = must('{ folder } or { endpoint }', (value) => 'folder' in Object(value) !== 'endpoint' in Object(value));
+
 const checks: Record<NamesOf<ServeOptions>, Check> = {
-  app: ['a CDK app', (value) => isObject(value) && typeof value['synth'] === 'function'],
+  app: must('a CDK app', (value) => isObject(value) && typeof value['synth'] === 'function'),
   stack: a('string'),
-  template: ['an object', isObject],
+  template: object,
   assets: a('string'),
-  store: ['{ folder } or { endpoint }', (value) => isObject(value) && ('folder' in value || 'endpoint' in value)],
-  certificates: ['a list of strings', areTexts],
-  jwt: ['{ issuer: "...", audience: ["..."], jwks: { keys: [...] } }', isJwt],
-  port: ['a whole number', Number.isInteger],
-  maxInstances: ['a whole number above 0', (value) => Number.isInteger(value) && Number(value) > 0],
+  store: fields({ folder: a('string'), endpoint: a('string') }, stores),
+  certificates: each(list, must('a certificate (PEM)', isCertificate)),
+  jwt: fields(
+    { issuer: a('string'), audience: each(list, a('string')), jwks: fields({ keys: each(list, object) }) },
+    jwt,
+  ),
+  port: must(
+    'a whole number from 0 to 65535',
+    (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 65_536,
+  ),
+  maxInstances: must('a whole number above 0', (value) => Number.isInteger(value) && Number(value) > 0),
   leaveOut: a('boolean'),
-  environment: ['{ FUNCTION: { NAME: "..." } }', (value) => isObject(value) && Object.values(value).every(areTexts)],
+  environment: each(object, each(object, a('string'))),
   debug: a('boolean'),
   onRequest: a('function'),
   intercept: a('function'),
 };
 
 /** @throws Error with a message for the user if an option is unknown, or has a value of the wrong type */
-export const checkOptions = (options: object): void => {
-  for (const [name, value] of Object.entries(options)) {
-    const [expected, isValid] = own(checks, name) ?? [];
-    if (!isValid) throw new Error(`The option ${name} is unknown. The options are ${Object.keys(checks).join(', ')}.`);
-    if (value !== undefined && !isValid(value))
-      throw new Error(`The option ${name} must be ${expected}, not ${inspect(value, { depth: 0 })}.`);
-  }
-};
+export const checkOptions = (options: object): void => fields(checks)(options, '');

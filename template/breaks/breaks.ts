@@ -352,7 +352,7 @@ const byFile: Record<string, Record<string, string>> = {
       'A handler that forgets its callback fails, but has no error on Lambda.',
   },
   'packages/emulator/lambda/archives.ts': {
-    'if ([-outside !== undefined-]{+!files+})': 'A zip file may replace any file of the user.',
+    'if (!areInside [-|| realpathSync(parent) !== parent-])': 'A zip file may replace any file of the user.',
   },
   'packages/emulator/lambda/modules.ts': {
     ')[-.reverse()-];': 'Of two layers with the same package, the first one wins.',
@@ -546,7 +546,7 @@ const byFile: Record<string, Record<string, string>> = {
     'if ([-!options.jwt-]{+true+} ||': 'The keys of a mistyped issuer are silently not used.',
   },
   'packages/emulator/options.ts': {
-    '[-value !== undefined && !isValid(value)-]{+false+}': 'The option leaveOut has an effect if it is "no".',
+    'if ([-!isValid(value)-]{+false+}) throw': 'The option leaveOut has an effect if it is "no".',
   },
   'packages/emulator/servers.ts': {
     '[-if (length > limit) return undefined;-]': 'A request of any size is kept in memory.',

@@ -9,6 +9,7 @@ import { manifestOf, readJson } from '../template/cloud-assembly.ts';
 import { notServed } from './reasons.ts';
 import { ReloadQueue } from './reload-queue.ts';
 import { Serving, say, stackIn } from './serving.ts';
+import { printable } from './text.ts';
 
 /** The options of `serve` that the command sets itself. */
 const ownOptions = ['app', 'assets', 'onRequest', 'port', 'stack', 'store', 'template'];
@@ -27,6 +28,7 @@ const readOptions = (file: string): object => {
 };
 
 const command = new Command('http-api-emulator')
+  .configureOutput({ outputError: (text, write) => write(printable(text)) })
   .description('Serves a stack that `cdk synth` has written to a folder.')
   .argument('[folder]', 'the output of `cdk synth`', 'cdk.out')
   .option('--stack <name>', 'the stack, if several have an HTTP API: its name on AWS, or in `cdk list`')

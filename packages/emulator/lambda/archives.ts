@@ -1,7 +1,18 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { unzipSync } from 'fflate';
+
+type File = { name: string; content: string | Uint8Array; mode?: number | undefined };
 
 /** Unzips assets that are zip files, each once, to a temporary folder. Code in a template gets such a folder, too. */
 export class Archives {
@@ -11,12 +22,12 @@ export class Archives {
   folderOf(asset: string): string {
     const archive = `${asset}.zip`;
     if (existsSync(asset) || !existsSync(archive)) return asset;
-    return this.#folders.get(archive) ?? this.#unzip(archive);
+    return this.#folders.get(archive) ?? this.#write(archive, filesIn(readFileSync(archive)));
   }
 
   /** Returns a folder with `code` in its index.js. */
   folderOfCode(code: string): string {
-    return this.#folders.get(code) ?? this.#write(code, [['index.js', code]]);
+    return this.#folders.get(code) ?? this.#write(code, [{ name: 'index.js', content: code }]);
   }
 
   remove = (): void => {
@@ -24,22 +35,50 @@ export class Archives {
     for (const folder of this.#folders.values()) rmSync(folder, { recursive: true, force: true });
   };
 
-  #unzip(archive: string): string {
-    const files = Object.entries(unzipSync(readFileSync(archive)));
-    const [outside] = files.find(([name]) => path.normalize(name).startsWith('..')) ?? [];
-    if (outside !== undefined) throw new Error(`${archive} has a file outside of it: ${outside}`);
-    return this.#write(archive, files);
-  }
-
-  #write(source: string, files: [name: string, content: string | Uint8Array][]): string {
+  #write(source: string, files: File[]): string {
     if (this.#folders.size === 0) process.on('exit', this.remove);
-    const folder = mkdtempSync(path.join(os.tmpdir(), 'http-api-emulator-'));
-    for (const [name, content] of files) {
-      const file = path.join(folder, name);
-      mkdirSync(path.dirname(file), { recursive: true });
-      if (!name.endsWith('/')) writeFileSync(file, content);
+    const folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'http-api-emulator-')));
+    try {
+      // Links come last, so that no file is written through one.
+      for (const file of files.toSorted((one, other) => Number(isLink(one)) - Number(isLink(other))))
+        writeIn(folder, file, source);
+    } catch (error) {
+      rmSync(folder, { recursive: true });
+      throw error;
     }
     this.#folders.set(source, folder);
     return folder;
   }
 }
+
+const isLink = ({ mode = 0 }: File): boolean => mode >> 12 === 0o12;
+
+/** Writes a file of a zip file. The content of a link is its target. @throws Error if it is, or leads, outside of it */
+const writeIn = (folder: string, file: File, archive: string): void => {
+  const { name, content, mode = 0 } = file;
+  const target = isLink(file) ? Buffer.from(content).toString() : '';
+  const place = path.join(folder, name);
+  const parent = name.endsWith('/') ? path.resolve(place) : path.dirname(place);
+  const isInside = (each: string) => `${each}/`.startsWith(`${folder}/`);
+  const areInside = [parent, path.resolve(parent, target)].every(isInside);
+  if (areInside) mkdirSync(parent, { recursive: true });
+  // A link in a linked folder would lead elsewhere than it says.
+  if (!areInside || realpathSync(parent) !== parent) throw new Error(`${archive} has a file outside of it: ${name}`);
+  if (target !== '') symlinkSync(target, place);
+  else if (!name.endsWith('/')) writeFileSync(place, content, { mode: mode & 0o100 ? 0o755 : 0o644 });
+};
+
+/** Reads the files in a zip file. fflate leaves out their modes, which the central directory has: APPNOTE.TXT, 4.3.12 */
+const filesIn = (zip: Buffer): File[] => {
+  const contents = unzipSync(zip);
+  const end = zip.lastIndexOf('PK\x05\x06');
+  let header = zip.readUInt32LE(end + 16);
+  const modes = new Map<string, number>();
+  for (let left = zip.readUInt16LE(end + 10); left > 0; left--) {
+    const [name = 0, extra = 0, comment = 0] = [28, 30, 32].map((field) => zip.readUInt16LE(header + field));
+    const isUtf8 = (zip.readUInt16LE(header + 8) & 0x800) > 0;
+    modes.set(zip.toString(isUtf8 ? 'utf8' : 'latin1', header + 46, header + 46 + name), zip.readUInt16LE(header + 40));
+    header += 46 + name + extra + comment;
+  }
+  return Object.entries(contents).map(([name, content]) => ({ name, content, mode: modes.get(name) }));
+};

@@ -90,10 +90,15 @@ describe('the row of a request', () => {
 
 test.each([
   ['\u0000\r\u001b[2J\u007f\u009b', '\\u0000\\u000d\\u001b[2J\\u007f\\u009b'],
+  ['\u001b[\u001b[2J2J\b', '\\u001b[\\u001b[2J2J\\u0008'],
+  ['\u202etxt.exe\u2066', '\\u202etxt.exe\\u2066'],
   ['two\nlines of\t"Löwenzahn" \\u001b', 'two\nlines of\t"Löwenzahn" \\u001b'],
-])('printable escapes control characters except tabs and line breaks, and nothing else: %j', (text, escaped) => {
-  expect(printable(text)).toBe(escaped);
-});
+])(
+  'printable escapes control characters except tabs and line breaks, what reverses text, and nothing else: %j',
+  (text, escaped) => {
+    expect(printable(text)).toBe(escaped);
+  },
+);
 
 let lines: string[];
 let log: RequestLog;

@@ -4,9 +4,10 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
+import os from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { strToU8, zipSync } from 'fflate';
+import { strToU8, type Zippable, zipSync } from 'fflate';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type ServeOptions, serve } from '../serve.ts';
 import { functionArn, tableArn } from '../served-stack.ts';
@@ -44,14 +45,24 @@ test.each([
   [{ store: {} }, 'The option store must be { folder } or { endpoint }, not {}.'],
   [{ leaveOut: 'no' }, "The option leaveOut must be a boolean, not 'no'."],
   [{ maxInstances: 0 }, 'The option maxInstances must be a whole number above 0, not 0.'],
-  [{ port: Number('x') }, 'The option port must be a whole number, not NaN.'],
-  [{ port: 65_536 }, 'Port 65536 cannot be used ('],
-  [{ certificates: 'PEM' }, 'The option certificates must be a list of strings, '],
+  [{ port: Number('x') }, 'The option port must be a whole number from 0 to 65535, not NaN.'],
+  [{ port: 65_536 }, 'The option port must be a whole number from 0 to 65535, not 65536.'],
+  [{ store: { folder: 7 } }, 'The option store.folder must be a string, not 7.'],
+  [{ store: { folder: 'a', endpoint: 'b' } }, 'The option store must be { folder } or { endpoint }, not {'],
+  [{ certificates: 'PEM' }, "The option certificates must be a list, not 'PEM'."],
+  [{ certificates: ['x'] }, "The option certificates.0 must be a certificate (PEM), not 'x'."],
   [{ stack: 1 }, 'The option stack must be a string, not 1.'],
-  [{ environment: { One: { COUNT: 1 } } }, 'The option environment must be '],
+  [{ environment: { One: { COUNT: 1 } } }, 'The option environment.One.COUNT must be a string, not 1.'],
+  [{ environment: { One: ['a'] } }, "The option environment.One must be an object, not [ 'a' ]."],
   [{ onRequest: 'log' }, 'The option onRequest must be a function, '],
-  [{ jwt: { issuer: 'https://issuer.example', audience: [1] } }, 'The option jwt must be '],
-  [{ jwt: { issuer: 'https://issuer.example', jwks: [] } }, 'The option jwt must be '],
+  [{ jwt: { issuer: 'https://issuer.example', audience: [1] } }, 'The option jwt.audience.0 must be a string, not 1.'],
+  [{ jwt: { audience: ['a'] } }, 'The option jwt must be { issuer: "...", '],
+  [{ jwt: { issuer: 'https://issuer.example', jwk: {} } }, 'The option jwt.jwk is unknown. The options are issuer, '],
+  [
+    { jwt: { issuer: 'https://issuer.example', jwks: { keys: ['k'] } } },
+    'The option jwt.jwks.keys.0 must be an object, ',
+  ],
+  [{ jwt: { issuer: 'https://issuer.example', jwks: [] } }, 'The option jwt.jwks must be an object, not [].'],
 ])('serve rejects options with %j', async (change, message) => {
   const { options } = await prepare();
   await expect(serve({ ...options, ...change } as unknown as ServeOptions)).rejects.toThrow(message);
@@ -291,31 +302,65 @@ test('reload loads what replaces a loaded function and, after warmUp, new functi
   expect(await lazy.ask('/One')).toBe('three');
 });
 
-test('zip files and code in the template are served from folders that close removes; no zip may have a file outside', async () => {
+/** The attributes of a file in a zip that a Unix system made. */
+const unix = (mode: number) => ({ os: 3, attrs: mode << 16 }) as const;
+
+test('zip files, with links and modes, and code in the template are served from folders that close removes', async () => {
   const folder = await temporaryFolder();
-  const root = "exports.handler = async () => require('./lib/root.js')";
+  const code = `exports.handler = async () => [require('./lib'), require('node:fs').statSync('..hidden/run').mode & 0o777].join()`;
   const inline = 'exports.handler = async () => __filename';
   const stack = await smallStack(folder, {
-    functions: { One: root, Two: returning('two'), Inline: '' },
+    functions: { One: code, Inline: '' },
     changes: { Inline: { Code: { ZipFile: inline } } },
   });
-  for (const asset of await readdir(folder)) {
-    const code = await readFile(path.join(folder, asset, 'index.js'));
-    const name = code.includes('root') ? 'lib/root.js' : '../outside.js';
-    const added = strToU8('module.exports = __filename');
-    await writeFile(path.join(folder, `${asset}.zip`), zipSync({ 'index.js': code, [name]: added }));
+  await zipAsset(folder, code, {
+    lib: [strToU8('..hidden'), unix(0o120777)],
+    '..hidden/': new Uint8Array(),
+    '..hidden/index.js': strToU8('module.exports = __filename'),
+    '..hidden/run': [strToU8('#!'), unix(0o100755)],
+  });
+  const { url, close } = await serve({ ...stack, store: { folder: `${folder}/data` } });
+  const files = [];
+  for (const name of ['One', 'Inline']) files.push(await (await fetch(`${url}/${name}`)).text());
+  expect(files.map((file) => file.replace(/^.*\/http-api-emulator-\w+/, ''))).toEqual([
+    `/..hidden/index.js,${0o755}`,
+    '/index.js',
+  ]);
+  expect(await readFile(files[1] ?? '', 'utf8')).toBe(inline);
+  await close();
+  expect(files.map((file) => existsSync(file.replace(/,.*/, '')))).toEqual([false, false]);
+});
+
+/** Puts a zip file in the place of the asset with this code. */
+const zipAsset = async (folder: string, code: string, files: Zippable): Promise<void> => {
+  for (const asset of (await readdir(folder)).filter((each) => each.startsWith('asset.'))) {
+    if ((await readFile(path.join(folder, asset, 'index.js'), 'utf8')) !== code) continue;
+    await writeFile(path.join(folder, `${asset}.zip`), zipSync({ 'index.js': strToU8(code), ...files }));
     await rm(path.join(folder, asset), { recursive: true });
   }
-  const { url, log, close } = await serve({ ...stack, store: { folder: `${folder}/data` } });
-  const files = [];
-  for (const name of ['One', 'Inline']) files.push(String(await (await fetch(`${url}/${name}`)).text()));
-  expect(files.map((file) => file.replace(/^.*\/http-api-emulator-\w+/, ''))).toEqual(['/lib/root.js', '/index.js']);
-  expect(await readFile(files[1] ?? '', 'utf8')).toBe(inline);
-  expect((await fetch(`${url}/Two`)).status).toBe(500);
-  expect(log.at(-1)?.error).toMatch(/zip has a file outside of it: \.\.\/outside\.js$/);
-  await close();
-  expect(files.map((file) => existsSync(file))).toEqual([false, false]);
-});
+};
+
+test.each<[name: string, files: Zippable]>([
+  ['../outside.js', { '../outside.js': strToU8('') }],
+  ['a/../../outside.js', { 'a/../../outside.js': strToU8('') }],
+  ['tmp', { tmp: [strToU8('/tmp'), unix(0o120777)] }],
+  ['a/up', { 'a/up': [strToU8('../..'), unix(0o120777)] }],
+  ['a/up', { a: [strToU8('.'), unix(0o120777)], 'a/up': [strToU8('..'), unix(0o120777)] }],
+])(
+  'a function whose zip has a file or link that leads outside, %s, fails, and leaves no folder',
+  async (name, files) => {
+    vi.stubEnv('TMPDIR', await temporaryFolder());
+    const { folder, emulator, ask } = await start({ functions: { Two: returning('two') } });
+    await zipAsset(folder, returning('two'), files);
+    await ask('/Two');
+    expect(emulator.log[0]).toMatchObject({
+      status: 500,
+      error: expect.stringContaining('.zip has a file outside of it: '),
+    });
+    expect(emulator.log[0]?.error?.endsWith(name)).toBe(true);
+    expect((await readdir(os.tmpdir())).filter((each) => each.startsWith('http-'))).toEqual([]);
+  },
+);
 
 test('if reload rejects a stack, it ends the functions that it has started for it, and serves the old stack', async () => {
   const [good, bad] = [await watchThreads(), await watchThreads()];

@@ -217,11 +217,13 @@ test('the command says what is wrong, and exits with code 1', async () => {
     });
   await writeFile(path.join(folder, 'list.json'), '[]');
   await writeFile(path.join(folder, 'port.json'), '{"port":1}');
+  await writeFile(path.join(folder, 'pem.json'), '{"certificates":["x"]}');
   const old = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"24.4.1"}})';
   const full = path.join(import.meta.dirname, 'kit/full-disk.ts');
   const results: [args: string[], message: string][] = [
     [['--import', old, command], 'http-api-emulator needs Node.js 24.5 or newer, but this is v'],
-    [[command, '--prot', '1'], "error: unknown option '--prot'"],
+    [[command, '--prot\u001b[\u001b[2J2J\b'], "error: unknown option '--prot\\u001b[\\u001b[2J2J\\u0008'"],
+    [[command, '--options', 'pem.json'], 'The option certificates.0 must be a certificate (PEM), not '],
     [[command, '--options', 'missing.json'], "argument 'missing.json' is invalid. ENOENT: no such file or directory"],
     [[command, '--options', 'list.json'], "argument 'list.json' is invalid. It must be an object."],
     [[command, '--options', 'port.json'], "argument 'port.json' is invalid. The command has an argument for port."],
