@@ -510,8 +510,6 @@ const byFile: Record<string, Record<string, string>> = {
     "toString([-'latin1'-])": 'The local store accepts text of more than 400 KB.',
     '[-if (!_condition && !Expected) return null;-]': 'An item of great depth can be neither replaced nor deleted.',
     "if ([-!['L', 'M'].includes(key)-]{+key+}) return copy;": 'A plant with a list cannot be sent again.',
-    'const refusal = item && ([-tooDeep(item)-]{+undefined+} ||': 'Updates make an item deeper than AWS accepts.',
-    '[-!isLocal-]{+false+} &&': 'A query reads here what a global index does not have on AWS.',
   },
   'packages/emulator/dynamodb/dynalite-faults.ts': {
     'put: withCallback([-inTurn(db.put)-]{+db.put+})':
@@ -520,12 +518,6 @@ const byFile: Record<string, Record<string, string>> = {
     "isInvalid(error)[- || lifecycleManager.getState() !== 'open'-]": 'Ctrl-C during a request ends with an error.',
     'return Object.assign(iterator, { next: [-() => unlessFault(next())-]{+next+} })':
       'After a fault, the store goes on if it was a Query that has seen it.',
-  },
-  'packages/emulator/dynamodb/expressions.ts': {
-    '? [-1 : -1-]{+-1 : 1+}': 'REMOVE l[1], l[2] removes other elements than on AWS.',
-    'val = [-structuredClone(read)-]{+read+}': 'SET a = b, b.c = :v also changes a.',
-    'Math.min(last, 409_600[- + rank-])': 'Of two elements that are appended to a list, one is lost.',
-    'if (size > [-4_096-]{+40_960+})': 'An expression of more than 4 KB is accepted.',
   },
   'packages/emulator/stack-versions.ts': {
     "process.env[[-'TZ'-]{+'ZONE'+}] =": 'A function has the time zone of the user, but UTC on Lambda.',
