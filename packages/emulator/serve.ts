@@ -8,7 +8,7 @@ import { type App, checkOptions, type ServeOptions, type Source } from './option
 import { type ServedStack, stagePath } from './served-stack.ts';
 import { listenOnChosen } from './servers.ts';
 import { StackVersions } from './stack-versions.ts';
-import { type Deployment, type OtherStack, othersOf, readDeployment, readStacks } from './template/cloud-assembly.ts';
+import { type Deployment, readDeployment, readStacks, type Stack } from './template/cloud-assembly.ts';
 import { type ReadOptions, readTemplate, type Template } from './template/read-template.ts';
 
 export { FolderError, lockFolder } from './dynamodb/data-folder.ts';
@@ -138,7 +138,7 @@ const readStack = (source: Source, options: ReadOptions): ServedStack => {
   if (!template?.Resources || !assets)
     throw new Error('The stack is missing: pass an app, or a template with the folder of its assets.');
   if (!existsSync(assets)) throw new Error(`The folder of the assets, ${assets}, does not exist.`);
-  const deployment = 'others' in found ? found : readDeployment(template, assets);
+  const deployment = 'app' in source ? found : readDeployment(template, assets);
   const stack = readTemplate(template, assets, { ...options, ...deployment });
   const issuers = stack.api.routes.flatMap(({ authorizer = {} }) => ('issuer' in authorizer ? authorizer.issuer : []));
   if (!options.jwt || issuers.length === 0 || issuers.includes(options.jwt.issuer)) return stack;
@@ -159,11 +159,11 @@ type Found = Deployment & { template: Template; assets: string };
 const synthesize = (app: App, name?: string): Found => {
   const { directory } = app.synth();
   const stacks = readStacks(directory);
-  const hasApi = ({ template }: OtherStack) =>
+  const hasApi = ({ template }: Stack) =>
     Object.values(template.Resources).some((each) => Object(each).Type === 'AWS::ApiGatewayV2::Api');
   const withApi = stacks.length === 1 ? stacks : stacks.filter(hasApi);
   const [stack, ...others] = name === undefined ? withApi : stacks.filter(({ names }) => names.includes(name));
-  if (stack && others.length === 0) return { ...stack, others: othersOf(stack, stacks), assets: directory };
+  if (stack && others.length === 0) return { ...stack, assets: directory };
   const found = stacks.map(({ names }) => names[0]).join(', ') || 'none';
   const problem = name === undefined ? 'must have one stack with an HTTP API' : `has no stack ${name}`;
   throw new Error(`The app ${problem}, but it has ${found}. Pass the name of one as \`stack\` (--stack).`);

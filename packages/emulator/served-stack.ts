@@ -33,8 +33,6 @@ export type FunctionSpec = {
   handler: string;
   /** Lambda's name of the runtime, such as nodejs24.x. */
   runtime: string;
-  /** The folders of the function's layers. The last one wins. */
-  layers: string[];
   environment: Record<string, string>;
   timeout: number;
   memoryMegabytes: number;

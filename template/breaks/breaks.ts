@@ -339,31 +339,19 @@ const byFile: Record<string, Record<string, string>> = {
     'spec.memoryMegabytes[-, maxYoungGenerationSizeMb-] }': 'The local service takes 0.4 GB more in an import.',
     '[-Buffer.byteLength(result)-]{+result.length+} > payloadLimit':
       'A response with many accented letters passes here, but fails on Lambda.',
-    "[[-'require-module', 'detect-module'-]]": 'An ES module works here, but not under nodejs22.x on Lambda.',
     '[-this.#data.debug ? undefined : -]': 'A function that a debugger pauses for five seconds is ended.',
   },
   'packages/emulator/lambda/runtime.ts': {
+    '[-process.cwd = () => taskRoot;-]': 'A function looks for its files in the folder of the emulator.',
     '[-process.setSourceMapsEnabled(true);-]': 'With --debug, stack traces have lines of the bundle.',
     '    [-endLine();\n    -]send': 'The lines of Powertools are in no log.',
-  },
-  'packages/emulator/lambda/load-handler.ts': {
-    '[-idle.then(() => result)-]{+result+}': 'A response has less in it than on Lambda.',
-    '[-idle?.then(() => resolve(null))-]{+0+}':
-      'A handler that forgets its callback fails, but has no error on Lambda.',
   },
   'packages/emulator/lambda/archives.ts': {
     'if (!areInside [-|| realpathSync(parent) !== parent-])': 'A zip file may replace any file of the user.',
   },
   'packages/emulator/lambda/modules.ts': {
-    ')[-.reverse()-];': 'Of two layers with the same package, the first one wins.',
-    'upwards(path.dirname(parent)[-, home-])': 'A function finds a package that it does not have on Lambda.',
-    '[- && own.exports !== undefined-]': 'A function finds a module of the app that it does not have on Lambda.',
+    'upwards(path.dirname(parent)[-, root-])': 'A function finds a package that it does not have on Lambda.',
     "? 'module' : [-'commonjs'-]{+context.format+}": 'A function in an app of ES modules fails.',
-  },
-  'packages/emulator/lambda/task-root.ts': {
-    "code: [-'EROFS'-]{+'EACCES'+}": 'A function that writes to its folder gets another error than on Lambda.',
-    '[-process.cwd = () => root;-]': 'A function looks for its files in the folder of the emulator.',
-    '[-path.normalize(value)-]{+value+}': 'A function writes to its folder here, but fails on Lambda.',
   },
   'packages/emulator/lambda/suspend-timers.ts': {
     '[-pauses.total() === total-]{+true+} ||': 'As soon as a debugger resumes a function, the function times out.',
@@ -494,7 +482,6 @@ const byFile: Record<string, Record<string, string>> = {
   'packages/emulator/template/resources.ts': {
     '[-if (found && found.type in tableTypes) this.mustServe(found);-]':
       'A function is served without a table that it needs, and gets a ResourceNotFoundException.',
-    '[-onImport(resources);-]': 'A function does not find the table that another stack exports.',
     'const { path, madeUp, reason } = unknown;{+ if (path) return madeUp;+}':
       'A function gets a made-up ARN in silence.',
     'return [[-new Refusal(resource, ...(own(refusedTypes, type) ?? unknownType))-]]':
@@ -504,7 +491,6 @@ const byFile: Record<string, Record<string, string>> = {
   },
   'packages/emulator/template/roles.ts': {
     "[-'BatchGetItem', -]'Describe*'": 'A function with the read-only policy of AWS cannot read a batch.',
-    '[-if (isAllowed && !isDenied) -]return;': 'A function has a role that Lambda may not assume.',
   },
   'packages/emulator/dynamodb/dynalite-fixes.ts': {
     "toString([-'latin1'-])": 'The local store accepts text of more than 400 KB.',

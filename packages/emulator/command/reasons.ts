@@ -20,7 +20,6 @@ const beforeFunctions: Record<number, string> = {
   401: 'no Authorization header',
   404: 'the API has no such route',
   413: 'the body is over 10 MB',
-  417: 'the Expect header is not supported',
   429: 'too many requests at a time',
   431: 'the request line and headers are over 10,240 bytes',
 };

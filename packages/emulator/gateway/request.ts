@@ -17,9 +17,6 @@ const limits = { requestLineAndHeaderValues: 10_240, body: 10 * 1024 * 1024 };
 /** Checks the request line and the headers. @throws Refused if the gateway does not accept them */
 export const checkHead = (request: IncomingMessage): void => {
   if (headBytes(request) > limits.requestLineAndHeaderValues) throw new Refused(responses.headersTooLarge);
-  // RFC 9110 section 10.1.1: a server may refuse every expectation other than 100-continue.
-  const { expect = [] } = request.headersDistinct;
-  if (expect.some((value) => value.toLowerCase() !== '100-continue')) throw new Refused(responses.expectationFailed);
 };
 
 /**

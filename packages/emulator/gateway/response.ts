@@ -12,8 +12,8 @@ const gatewayResponse = (status: number, message: string): HttpResponse => ({
 });
 
 /**
- * The gateway's own responses. AWS documents the 429 (http-api-throttling.html). It does not document the 413, 417, 431
- * and 503, so these four are not checked against AWS. The 417 follows RFC 9110.
+ * The gateway's own responses. AWS documents the 429 (http-api-throttling.html). It does not document the 413, 431 and
+ * 503, so these three are not checked against AWS.
  */
 export const responses = {
   /** The response to a preflight request. AWS documents its headers, but not its status. */
@@ -23,7 +23,6 @@ export const responses = {
   forbidden: gatewayResponse(403, 'Forbidden'),
   notFound: gatewayResponse(404, 'Not Found'),
   bodyTooLarge: gatewayResponse(413, 'Request Entity Too Large'),
-  expectationFailed: gatewayResponse(417, 'Expectation Failed'),
   /** AWS has no such response: its API Gateway is not on the client's machine. */
   otherHost: gatewayResponse(421, 'Misdirected Request'),
   headersTooLarge: gatewayResponse(431, 'Request Header Fields Too Large'),

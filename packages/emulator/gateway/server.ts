@@ -70,9 +70,7 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
   // Node's limit for headers must exceed API Gateway's (10,240 bytes), so that `respond` can check the latter and
   // return a 431.
   const limits = debug ? { headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 } : {};
-  const server = createServer({ maxHeaderSize: 64 * 1024, ...limits }, handle);
-  server.on('checkExpectation', handle);
-  return server;
+  return createServer({ maxHeaderSize: 64 * 1024, ...limits }, handle);
 };
 
 const otherHost = ({ headers, socket }: IncomingMessage): Responded => ({

@@ -19,7 +19,7 @@ export class Functions {
 
   /**
    * Functions of the previous version (`earlier`) are reused if their specs are unchanged, apart from those in `swapped`.
-   * `archives` unzips code and layers; whoever hands it in removes what it has unzipped.
+   * `archives` unzips code; whoever hands it in removes what it has unzipped.
    * @throws Error if a function in `swapped` does not exist
    */
   constructor(
@@ -206,13 +206,11 @@ class LambdaFunction {
   /** Starts an instance when it is this function's turn to load one. @throws Error if a zip file cannot be read */
   async #start(): Promise<Instance> {
     const { certificates, debug, archives, loading } = this.#shared;
-    const { folder, layers, runtime } = this.spec;
-    const data = { certificates, debug, layers: layers.map((each) => archives.folderOf(each)), runtime };
-    const code = archives.folderOf(folder);
+    const code = archives.folderOf(this.spec.folder);
     await loading.take();
     if (this.#isClosed) loading.giveBack();
     this.#mustBeOpen();
-    const instance = new Instance(this.spec, code, data, (ended) => this.#forget(ended));
+    const instance = new Instance(this.spec, code, { certificates, debug }, (ended) => this.#forget(ended));
     this.#instances.add(instance);
     void instance.loaded.then((failure) => {
       this.isLoaded ||= failure === undefined;

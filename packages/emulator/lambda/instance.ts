@@ -2,7 +2,6 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { FunctionSpec, Target } from '../served-stack.ts';
-import { isBeforeNode24 } from './load-handler.ts';
 import { errorText, type LogLine } from './reports.ts';
 import type { Invocation, RuntimeData, RuntimeMessage } from './runtime.ts';
 
@@ -61,7 +60,6 @@ export class Instance {
       name: spec.name,
       workerData: data,
       env: { ...spec.environment, ...lambdaVariables(spec, folder), ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) },
-      execArgv: disabledFeatures(spec),
       resourceLimits: { maxOldGenerationSizeMb: spec.memoryMegabytes, maxYoungGenerationSizeMb },
     });
     this.#worker.on('message', (message: RuntimeMessage) => this.#receive(message));
@@ -151,15 +149,6 @@ const lambdaVariables = (spec: FunctionSpec, folder: string): Record<string, str
   LAMBDA_TASK_ROOT: path.resolve(folder),
   TZ: spec.environment['TZ'] ?? ':UTC',
 });
-
-/**
- * The features of Node.js that Lambda disables before nodejs24.x, unless the function's NODE_OPTIONS enable them:
- * https://docs.aws.amazon.com/lambda/latest/dg/lambda-nodejs.html
- */
-const disabledFeatures = ({ runtime, environment }: FunctionSpec): string[] =>
-  ['require-module', 'detect-module']
-    .filter((name) => isBeforeNode24(runtime) && !environment['NODE_OPTIONS']?.includes(`--experimental-${name}`))
-    .map((name) => `--no-experimental-${name}`);
 
 /** If this process has a cache of compiled code, the function's thread uses it, too, and starts in half the time. */
 const { NODE_COMPILE_CACHE } = process.env;

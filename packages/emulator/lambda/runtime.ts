@@ -8,13 +8,12 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { loadHandler } from './load-handler.ts';
 import { limitModules } from './modules.ts';
 import { captureLog, errorText, logError, RuntimeError } from './reports.ts';
-import { enterTaskRoot } from './task-root.ts';
 
 /**
  * `certificates` are certificate authorities (PEM) that the function trusts besides Node's default ones. If `debug` is
- * true, a debugger may pause the function. `layers` are folders, and `runtime` is Lambda's name for it.
+ * true, a debugger may pause the function.
  */
-export type RuntimeData = { certificates: string[]; debug: boolean; layers: string[]; runtime: string };
+export type RuntimeData = { certificates: string[]; debug: boolean };
 
 /** An event for the handler. `event` is JSON text, as on Lambda; `timeout` is in milliseconds. */
 export type Invocation = {
@@ -61,10 +60,9 @@ process.on('unhandledRejection', (reason) =>
 // As on Lambda, an event fails if nothing is left to run and the handler's promise has not settled:
 // https://docs.aws.amazon.com/lambda/latest/dg/troubleshooting-invocation.html
 const emptyLoop = 'The event loop is empty. This is usually due to a Promise that was never settled.';
-let whenIdle = (): void => send({ kind: 'end', reason: `Runtime.NodeJsExit: ${emptyLoop}` });
-process.on('beforeExit', () => whenIdle());
+process.on('beforeExit', () => send({ kind: 'end', reason: `Runtime.NodeJsExit: ${emptyLoop}` }));
 
-const { certificates, debug, layers, runtime } = workerData as RuntimeData;
+const { certificates, debug } = workerData as RuntimeData;
 if (certificates.length > 0) {
   const tls = await import('node:tls');
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), ...certificates]);
@@ -99,10 +97,10 @@ const toJson = (result: unknown): string => {
 };
 
 const taskRoot = env['LAMBDA_TASK_ROOT'] ?? '';
-limitModules(taskRoot, layers, runtime);
-enterTaskRoot(taskRoot);
-const onIdle = (settle: () => void) => (whenIdle = settle);
-const handler = await loadHandler(taskRoot, env['_HANDLER'] ?? '', runtime, onIdle).catch((error) => crash(error, 1));
+limitModules(taskRoot);
+// A thread cannot change its working directory, but code may ask for it.
+process.cwd = () => taskRoot;
+const handler = await loadHandler(taskRoot, env['_HANDLER'] ?? '').catch((error) => crash(error, 1));
 
 parentPort?.on('message', async (invocation: Invocation) => {
   const endsAt = performance.now() + invocation.timeout;

@@ -8,7 +8,7 @@ import {
   type Target,
 } from '../served-stack.ts';
 import { readAuthorization, readAuthorizer } from './authorizers.ts';
-import { type FindTarget, targetFinder, type Use } from './functions.ts';
+import { type FindTarget, targetFinder } from './functions.ts';
 import type { Resource } from './resource.ts';
 import type { ServedType } from './resource-types.ts';
 import type { Resources } from './resources.ts';
@@ -19,16 +19,13 @@ type Stage = Resource<'AWS::ApiGatewayV2::Stage'>;
 type Route = Resource<'AWS::ApiGatewayV2::Route'>;
 type IntegrationPart = Resource<'AWS::ApiGatewayV2::Integration'>;
 
-/**
- * Reads the HTTP API of a template. `jwt` is an option of `serve`, and `use` gets the functions of routes and
- * authorizers. @throws Error if no HTTP API can be served
- */
-export const readApi = (resources: Resources, use: Use, jwt?: JwtIssuer): ApiSpec => {
+/** Reads the HTTP API of a template. `jwt` is an option of `serve`. @throws Error if no HTTP API can be served */
+export const readApi = (resources: Resources, jwt?: JwtIssuer): ApiSpec => {
   const api = findApi(resources);
   resources.readAll(partsOfApi, (part) => part.mustBe('ApiId', [api.logicalId]));
   const stages = readStages(resources);
   const cors = readCors(api);
-  return { account: resources.account, stages, routes: readRoutes(api, resources, use, jwt), ...(cors && { cors }) };
+  return { account: resources.account, stages, routes: readRoutes(api, resources, jwt), ...(cors && { cors }) };
 };
 
 /** Returns the first HTTP API, and leaves out the others. */
@@ -114,8 +111,8 @@ const readCors = (api: Api): CorsSpec | undefined => {
 type Integration = { target: Target; timeout: number };
 
 /** Reads the routes of the API. A route that needs what is left out says so in its responses. */
-const readRoutes = (api: Api, resources: Resources, use: Use, jwt?: JwtIssuer): ApiSpec['routes'] => {
-  const findTarget = targetFinder(resources, use);
+const readRoutes = (api: Api, resources: Resources, jwt?: JwtIssuer): ApiSpec['routes'] => {
+  const findTarget = targetFinder(resources);
   const byId = <T extends ServedType, Result>(type: T, readPart: (part: Resource<T>) => Result) =>
     new Map(resources.readAll([type], (part): [string, Result] => [part.logicalId, readPart(part)]));
   const integrations = byId('AWS::ApiGatewayV2::Integration', (each) => readIntegration(each, findTarget));

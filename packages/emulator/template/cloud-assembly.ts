@@ -2,14 +2,11 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../gateway/response.ts';
-import { type Account, defaultAccount, type JwtIssuer } from '../served-stack.ts';
+import { type Account, defaultAccount } from '../served-stack.ts';
 import type { Template } from './template.ts';
 
-/**
- * A stack. `folder` is that of the manifest that lists it, and `names` are the one that `cdk list` prints, such as
- * Prod/Orders for a stack of a stage, and `nameOnAws`.
- */
-type Stack = { names: string[]; nameOnAws: string; template: Template; account: Account; folder: string };
+/** A stack. `names` are the one that `cdk list` prints, such as Prod/Orders for a stack of a stage, and `nameOnAws`. */
+export type Stack = { names: string[]; nameOnAws: string; template: Template; account: Account };
 
 export const manifestOf = (folder: string): string => path.join(folder, 'manifest.json');
 
@@ -29,7 +26,7 @@ export const readStacks = (folder: string, root = folder): Stack[] => {
     const template = readTemplateFile(inside(root, folder, templateFile, file));
     const nameOnAws = String(stackName ?? id);
     const names = [String(displayName ?? id), nameOnAws];
-    return [{ names, nameOnAws, template, account: accountOf(String(environment)), folder }];
+    return [{ names, nameOnAws, template, account: accountOf(String(environment)) }];
   });
 };
 
@@ -58,25 +55,13 @@ export const readJson = (file: string): unknown => {
   }
 };
 
-/**
- * Where and by which name a template is deployed, and the other stacks in the same cloud assembly. `jwt` is as in
- * `serve`.
- */
-export type Deployment = Partial<Omit<OtherStack, 'template'>> & { others?: OtherStack[]; jwt?: JwtIssuer | undefined };
-
-export type OtherStack = Pick<Stack, 'account' | 'nameOnAws' | 'template'>;
+/** Where and by which name a template is deployed. */
+export type Deployment = Partial<Pick<Stack, 'account' | 'nameOnAws'>>;
 
 /** Finds the deployment of a template. Without a cloud assembly in `assets`, nothing is known of it. */
-export const readDeployment = (template: Template, assets: string): Omit<Deployment, 'jwt'> => {
+export const readDeployment = (template: Template, assets: string): Deployment | undefined => {
   const stacks = existsSync(manifestOf(assets)) ? readStacks(assets) : [];
-  const found = stacks.length === 1 ? stacks[0] : stacks.find((stack) => isDeepStrictEqual(stack.template, template));
-  return { ...found, others: othersOf(found, stacks) };
-};
-
-/** The other stacks. Those of the same stage of the app come first, because each stage may export the same names. */
-export const othersOf = (stack: Stack | undefined, all: Stack[]): Stack[] => {
-  const distance = ({ folder }: Stack) => Number(folder !== stack?.folder);
-  return all.filter((each) => each !== stack).toSorted((one, other) => distance(one) - distance(other));
+  return stacks.length === 1 ? stacks[0] : stacks.find((stack) => isDeepStrictEqual(stack.template, template));
 };
 
 /** The account and region of a stack, written as aws://ACCOUNT/REGION; the defaults if the app leaves them open. */

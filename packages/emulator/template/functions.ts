@@ -1,15 +1,13 @@
 import path from 'node:path';
 import { type LogLevel, logLevels } from '../lambda/reports.ts';
 import { type FunctionSpec, functionArn, type Target } from '../served-stack.ts';
-import { aliasArn, arnOfFunction, functionName, functionNameIn, layerArn, onlyVersion, versionArn } from './names.ts';
+import { aliasArn, arnOfFunction, functionName, functionNameIn, onlyVersion, versionArn } from './names.ts';
 import type { Resource } from './resource.ts';
 import type { Resources } from './resources.ts';
 import { readPolicies } from './roles.ts';
 import { namesIn, own } from './template.ts';
 
 type FunctionResource = Resource<'AWS::Lambda::Function'>;
-
-export type Use = (fn: FunctionResource) => void;
 
 /** Variables to set in place of the template's, by the name of a function. */
 type Environment = Record<string, Record<string, string>>;
@@ -25,6 +23,7 @@ export const readFunction = (
   assets: string,
   environment: Environment,
 ): FunctionSpec => {
+  if (fn.raw('Layers') !== undefined) fn.leaveOut('Layers', 'bundle what the function needs instead');
   if (fn.raw('VpcConfig') !== undefined)
     fn.leaveOut('VpcConfig', 'this machine is not in that network, so the function may reach other hosts');
   fn.text('FunctionName', '', /^[\w-]{1,64}$/);
@@ -39,7 +38,6 @@ export const readFunction = (
     ...readCode(fn, assets),
     handler: fn.text('Handler'),
     runtime,
-    layers: readLayers(fn, resources).map((folder) => path.join(assets, folder)),
     environment: readEnvironment(fn, own(environment, functionName(fn)) ?? {}),
     timeout: 1000 * fn.number('Timeout', 3, { min: 1, max: 900 }),
     memoryMegabytes: fn.number('MemorySize', 128, { min: 128, max: 10_240 }),
@@ -50,7 +48,7 @@ export const readFunction = (
 
 /** @throws Error if no function has a name in `environment` */
 export const checkNames = (resources: Resources, environment: Environment): void => {
-  const names = resources.ofStacks('AWS::Lambda::Function').map(functionName);
+  const names = resources.ofType('AWS::Lambda::Function').map(functionName);
   for (const name of Object.keys(environment)) {
     if (!names.includes(name))
       throw new Error(`The option environment names ${name}, but the functions of the stack are ${names.join(', ')}.`);
@@ -77,15 +75,6 @@ const assetOf = (resource: Resource, name: string, content: unknown): string => 
   if (hash !== undefined) return `asset.${hash}`;
   throw resource.refuse(`its ${name} is not a CDK asset`);
 };
-
-/** Returns the folders of a function's layers, and leaves out layers that are not of the stack. */
-const readLayers = (fn: FunctionResource, resources: Resources): string[] =>
-  fn.list('Layers').flatMap((arn) => {
-    const found = resources.ofStacks('AWS::Lambda::LayerVersion').find((layer) => layerArn(layer) === arn);
-    if (found !== undefined) return assetOf(found, 'Content', found.raw('Content'));
-    fn.leaveOut(`layer ${String(arn)}`, 'its files are not on this machine');
-    return [];
-  });
 
 /**
  * Reads the least severe level to log. Lambda filters lines by level only if LogFormat is JSON (the default is Text).
@@ -127,17 +116,12 @@ const readInvocables = (stack: Resources) => ({
   }),
 });
 
-/** @param use is called with each function that is the target of a resource, and may throw its Refusal */
-export const targetFinder = (resources: Resources, use: Use): FindTarget => {
-  const read = new Map<Resources, ReturnType<typeof readInvocables>>();
-  const inStacks = () => {
-    for (const stack of resources.stacks) if (!read.has(stack)) read.set(stack, readInvocables(stack));
-    return [...read.values()];
-  };
+export const targetFinder = (resources: Resources): FindTarget => {
+  const { all, permitted } = readInvocables(resources);
 
   /** Finds what has an ARN. @throws Refusal of its `user` */
   const need = (user: Resource, wanted: string, what: string) => {
-    const [found] = inStacks().flatMap(({ all }) => all.find(({ arn }) => arn === wanted) ?? []);
+    const found = all.find(({ arn }) => arn === wanted);
     if (found === undefined) throw user.refuse(`the template has no ${what}`);
     found.part.mustBeServed();
     return found;
@@ -148,9 +132,9 @@ export const targetFinder = (resources: Resources, use: Use): FindTarget => {
     const { part, version } = need(resource, arn, `function, version or alias ${arn}`);
     const name = functionNameIn(arn);
     const unqualified = arn.replace(/(:function:[^:]+):.*/, '$1');
-    use(need(part, unqualified, `function ${name}`).part as FunctionResource);
+    need(part, unqualified, `function ${name}`);
     if (version !== latest) need(part, `${unqualified}:${version}`, `version ${version} of ${name}`);
-    if (inStacks().some(({ permitted }) => permitted.includes(arn))) return { functionName: name, arn, version };
+    if (permitted.includes(arn)) return { functionName: name, arn, version };
     const advice = 'Add an AWS::Lambda::Permission for exactly that ARN, with the principal apigateway.amazonaws.com.';
     throw resource.refuse(`API Gateway has no permission to invoke ${arn}`, advice);
   };

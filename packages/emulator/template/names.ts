@@ -7,7 +7,7 @@ import { own } from './template.ts';
 /** Returns the name of a function. `text` is that name, or the ARN of the function, of a version or of an alias. */
 export const functionNameIn = (text: string): string => text.replace(/^arn:.*:function:/, '').replace(/:.*$/, '');
 
-export const functionName = (fn: Resource<'AWS::Lambda::Function'>): string => fn.text('FunctionName', fn.madeUpName);
+export const functionName = (fn: Resource<'AWS::Lambda::Function'>): string => fn.text('FunctionName', fn.logicalId);
 
 export const arnOfFunction = (fn: Resource<'AWS::Lambda::Function'>): string =>
   functionArn(fn.account, functionName(fn));
@@ -16,10 +16,7 @@ export const versionArn = (version: Resource<'AWS::Lambda::Version'>): string =>
   `${functionArn(version.account, nameOfFunction(version))}:${onlyVersion}`;
 
 export const aliasArn = (alias: Resource<'AWS::Lambda::Alias'>): string =>
-  `${functionArn(alias.account, nameOfFunction(alias))}:${alias.text('Name', '')}`;
-
-export const layerArn = (layer: Resource<'AWS::Lambda::LayerVersion'>): string =>
-  `arn:aws:lambda:${layer.account.region}:${layer.account.id}:layer:${layer.madeUpName}:${onlyVersion}`;
+  `${functionArn(alias.account, nameOfFunction(alias))}:${alias.text('Name', '', /^(?!\d+$)[\w-]{1,128}$/)}`;
 
 /**
  * The version number of every published function: always 1, because a template contains the code of only one version.
@@ -29,19 +26,19 @@ export const onlyVersion = '1';
 const nameOfFunction = (part: Resource<'AWS::Lambda::Version' | 'AWS::Lambda::Alias'>): string =>
   functionNameIn(part.text('FunctionName', ''));
 
-export const roleName = (role: Resource<'AWS::IAM::Role'>): string => role.text('RoleName', role.madeUpName);
+export const roleName = (role: Resource<'AWS::IAM::Role'>): string => role.text('RoleName', role.logicalId);
 
 export const roleArn = (role: Resource<'AWS::IAM::Role'>): string =>
   `arn:aws:iam::${role.account.id}:role/${roleName(role)}`;
 
-export const managedPolicyArn = ({ account, madeUpName }: Resource<'AWS::IAM::ManagedPolicy'>): string =>
-  `arn:aws:iam::${account.id}:policy/${madeUpName}`;
+export const managedPolicyArn = ({ account, logicalId }: Resource<'AWS::IAM::ManagedPolicy'>): string =>
+  `arn:aws:iam::${account.id}:policy/${logicalId}`;
 
 export type Table = Resource<keyof typeof tableTypes>;
 
 /** The name of a table. Without a TableName, the name is the logical id, extended if that is too short for DynamoDB. */
 export const tableName = (table: Table): string =>
-  table.text('TableName', table.madeUpName.length < 3 ? `${table.madeUpName}-table` : table.madeUpName);
+  table.text('TableName', table.logicalId.length < 3 ? `${table.logicalId}-table` : table.logicalId);
 
 /** What `Ref` and the attributes of `Fn::GetAtt` return, by type. */
 type Values = { [T in ServedType]?: Record<string, (resource: Resource<T>) => string> };
@@ -52,7 +49,6 @@ const values: Values = {
   'AWS::Lambda::Function': { Ref: functionName, Arn: arnOfFunction },
   'AWS::Lambda::Version': { Ref: versionArn, FunctionArn: versionArn, Version: () => onlyVersion },
   'AWS::Lambda::Alias': { Ref: aliasArn, AliasArn: aliasArn },
-  'AWS::Lambda::LayerVersion': { Ref: layerArn, LayerVersionArn: layerArn },
   'AWS::IAM::Role': { Ref: roleName, Arn: roleArn },
   'AWS::IAM::ManagedPolicy': { Ref: managedPolicyArn, PolicyArn: managedPolicyArn },
   'AWS::DynamoDB::Table': ofTable,

@@ -1,5 +1,5 @@
 /** The resource types that the emulator does not serve: those without effect here, and those it refuses. */
-import { type Named, named, namesIn, own, Refusal, type Template, type TemplateResource } from './template.ts';
+import { namesIn, own, type Template } from './template.ts';
 
 /**
  * The resource types that have no effect in the emulator. A property that the emulator evaluates may refer to a resource
@@ -15,7 +15,7 @@ const withoutEffect = {
   Cognito: `ManagedLoginBranding UserPool UserPoolClient UserPoolDomain UserPoolGroup UserPoolIdentityProvider
     UserPoolResourceServer`,
   KMS: 'Alias Key',
-  Lambda: 'CodeSigningConfig EventInvokeConfig LayerVersionPermission',
+  Lambda: 'CodeSigningConfig EventInvokeConfig LayerVersion LayerVersionPermission',
   Logs: 'LogGroup LogStream MetricFilter QueryDefinition ResourcePolicy',
   Route53: 'HostedZone RecordSet',
   // An SNS topic has no effect, because nothing sends to it here: functions get at most a made-up ARN, no alarm goes
@@ -27,20 +27,6 @@ const withoutEffect = {
 export const typesWithoutEffect: ReadonlySet<string> = new Set(
   Object.entries(withoutEffect).flatMap(([service, names]) => namesIn(names).map((name) => `AWS::${service}::${name}`)),
 );
-
-/**
- * For each resource type that invokes a function on AWS: the property that names the function. The emulator does
- * nothing for such a resource, and would never invoke the function. So it refuses the resource if the property refers
- * to a function of the template.
- */
-export const invokers: Record<string, string> = {
-  'AWS::Cognito::UserPool': 'LambdaConfig',
-  'AWS::SNS::Subscription': 'Endpoint',
-  'AWS::SNS::Topic': 'Subscription',
-  'Custom::S3BucketNotifications': 'NotificationConfiguration',
-  // Alarms and CodeDeploy may refer to functions, too, but are not listed: in the emulator, no alarm goes off and
-  // nothing is rolled out, so they would never invoke a function.
-};
 
 export const hasNoEffect = (type: string): boolean =>
   typesWithoutEffect.has(type) || /^(Custom::|AWS::CloudFormation::CustomResource$)/.test(type);
@@ -75,21 +61,6 @@ export const providersOf = ({ Resources: resources }: Template): ReadonlySet<str
     }
   }
   return providers;
-};
-
-/**
- * Refuses a resource that has no effect in the emulator, but that would invoke a function of the template on AWS.
- */
-export const invokedBy = (
-  resource: Named,
-  { Type, Properties }: TemplateResource,
-  template: Template,
-): Refusal | undefined => {
-  const property = own(Properties, own(invokers, Type) ?? '');
-  const invoked = idsIn(property)
-    .map((name) => ({ logicalId: name, type: own(template.Resources, name)?.Type ?? '' }))
-    .find((referred) => referred.type.startsWith('AWS::Lambda::'));
-  return invoked && new Refusal(resource, `it would invoke ${named(invoked)}, and ${onlyFromApi}`, invokeInstead);
 };
 
 /**

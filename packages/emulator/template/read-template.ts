@@ -1,12 +1,11 @@
-import type { FunctionSpec, JwtIssuer, ServedStack, TableSpec } from '../served-stack.ts';
+import type { JwtIssuer, ServedStack } from '../served-stack.ts';
 import { readApi } from './api.ts';
 import type { Deployment } from './cloud-assembly.ts';
-import { checkNames, readFunction, type Use } from './functions.ts';
-import { aliasArn, functionName, tableName } from './names.ts';
+import { checkNames, readFunction } from './functions.ts';
 import { leaveOutAdvice } from './other-types.ts';
 import type { Resource } from './resource.ts';
 import { Resources } from './resources.ts';
-import { readTables, tableTypeNames } from './tables.ts';
+import { readTables } from './tables.ts';
 import type { Template } from './template.ts';
 
 export type { Template } from './template.ts';
@@ -39,46 +38,14 @@ export const readTemplate = (
   assets: string,
   { leaveOut = false, environment = {}, ...deployment }: ReadOptions & Deployment = {},
 ): ServedStack => {
-  const tables: TableSpec[] = [];
-  const resources = new Resources(template, deployment, (imported) => tables.push(...readTables(imported)));
+  const resources = new Resources(template, deployment);
   // Tables come first, because functions that refer to a refused one are left out.
-  tables.push(...readTables(resources));
-  const functions = new Map<Resource, FunctionSpec>();
-  const use: Use = (fn) => {
-    if (!functions.has(fn)) functions.set(fn, readFunction(fn, resources, assets, environment));
-  };
-  resources.readAll(['AWS::Lambda::Function'], use);
-  // Of other stacks, only the functions of routes and authorizers are used.
-  const api = readApi(resources, use, deployment.jwt);
+  const tables = readTables(resources);
+  const read = (fn: Resource<'AWS::Lambda::Function'>) => readFunction(fn, resources, assets, environment);
+  const functions = resources.readAll(['AWS::Lambda::Function'], read);
+  const api = readApi(resources, deployment.jwt);
   checkNames(resources, environment);
-  refuseDuplicates(resources);
   const { account, leftOut, withoutEffect } = resources;
   if (!leaveOut && leftOut.length > 0) throw resources.error(leaveOutAdvice);
-  return { account, api, functions: [...functions.values()], tables, leftOut, withoutEffect };
+  return { account, api, functions, tables, leftOut, withoutEffect };
 };
-
-/**
- * Refuses resources with the same name, ARN or route: AWS would create only the first. AWS does not document whether routes
- * may differ only in the names of variables; they are refused, too, as only one would get requests here.
- */
-const refuseDuplicates = (resources: Resources): void => {
-  const used = [
-    ...resources.stacks.flatMap((stack) => [
-      ...stack.readAll(['AWS::Lambda::Function'], (fn) => ({ of: fn, what: `function name, ${functionName(fn)}` })),
-      ...stack.readAll(['AWS::Lambda::Alias'], (alias) => {
-        alias.text('Name', undefined, /^(?!\d+$)[\w-]{1,128}$/);
-        return { of: alias, what: `ARN, ${aliasArn(alias)}` };
-      }),
-      ...stack.readAll(tableTypeNames, (table) => ({ of: table, what: `table name, ${tableName(table)}` })),
-    ]),
-    ...resources.readAll(['AWS::ApiGatewayV2::Route'], (each) => ({ of: each, what: `route, ${routePattern(each)}` })),
-  ];
-  for (const [what, [first, second]] of Map.groupBy(used, (each) => each.what)) {
-    if (first && second)
-      throw second.of.refuse(`${first.of.logicalId} has the same ${what}`, 'Rename one of them, or leave it out.');
-  }
-};
-
-/** The route key without the names of its variables, such as GET /orders/{}. */
-const routePattern = (route: Resource<'AWS::ApiGatewayV2::Route'>): string =>
-  route.text('RouteKey').replace(/\{[^}+]*/g, '{');

@@ -9,7 +9,7 @@ type LookUpStack = Pick<Stack, 'account' | 'scope'> & { find: (logicalId: string
 
 /** Makes a function that looks up the values that `Ref` and `Fn::GetAtt` have in the emulator. */
 export const makeLookUp =
-  (template: Template, { nameOnAws, jwt }: Deployment, resources: LookUpStack): Scope['lookUp'] =>
+  (template: Template, { nameOnAws, jwt }: Deployment & { jwt?: JwtIssuer }, resources: LookUpStack): Scope['lookUp'] =>
   (name, attribute, place) => {
     if (attribute === undefined) {
       if (name === 'AWS::NoValue') return undefined;

@@ -6,14 +6,7 @@ export type PropertyLists = {
   read: string;
   /** The names of those that are ignored, because they make no difference to requests, functions or the store here. */
   withoutEffect: string;
-  /**
-   * The reasons why some properties of a resource are refused. A property that is in none of the lists `read`,
-   * `withoutEffect` and `refused` is refused, too.
-   */
-  refused?: Record<string, string>;
 };
-
-const onlyByPermission = 'API Gateway may invoke a function here by an AWS::Lambda::Permission only, not by a role';
 
 const table = {
   read: 'TableName KeySchema AttributeDefinitions GlobalSecondaryIndexes LocalSecondaryIndexes',
@@ -28,10 +21,6 @@ const table = {
     GlobalTableWitnesses MultiRegionConsistency
     ReadOnDemandThroughputSettings ReadProvisionedThroughputSettings
     WriteOnDemandThroughputSettings WriteProvisionedThroughputSettings`,
-  refused: {
-    ImportSourceSpecification: 'the items to import are in S3, which is not emulated',
-    ResourcePolicy: "only the policies of the functions' roles are enforced here, not those of tables",
-  },
 } as const;
 
 export const tableTypes = {
@@ -39,14 +28,13 @@ export const tableTypes = {
   'AWS::DynamoDB::GlobalTable': { ...table, read: `${table.read} Replicas` },
 } as const satisfies Record<string, PropertyLists>;
 
-/** Each served type with its lists of properties. A property that is on none of the lists is refused. */
+/** Each served type with its lists of properties. A property that is on neither list is refused. */
 export const served = {
   'AWS::ApiGatewayV2::Api': {
     read: 'CorsConfiguration ProtocolType',
     withoutEffect: `
       Description DisableExecuteApiEndpoint DisableSchemaValidation FailOnWarnings IpAddressType Name
       RouteSelectionExpression Tags Version`,
-    refused: { Body: 'routes are read from AWS::ApiGatewayV2::Route, not from an OpenAPI document' },
   },
   'AWS::ApiGatewayV2::Route': {
     read: 'ApiId AuthorizationScopes AuthorizationType AuthorizerId RouteKey Target',
@@ -56,35 +44,26 @@ export const served = {
     read: 'ApiId ConnectionType IntegrationType IntegrationUri PayloadFormatVersion TimeoutInMillis',
     // IntegrationMethod has no effect, because API Gateway always invokes a Lambda function with POST.
     withoutEffect: 'Description IntegrationMethod',
-    refused: {
-      CredentialsArn: onlyByPermission,
-      RequestParameters: 'parameter mapping of requests is not emulated',
-      ResponseParameters: 'parameter mapping of responses is not emulated',
-    },
   },
   'AWS::ApiGatewayV2::Stage': {
     read: 'ApiId AutoDeploy StageName',
     withoutEffect: 'AccessLogSettings DefaultRouteSettings Description RouteSettings Tags',
-    refused: { StageVariables: 'events have no stageVariables here' },
   },
   // On AWS, a domain name gives the API another address. It has no effect here, because the API is served on this
   // machine.
   'AWS::ApiGatewayV2::DomainName': {
     read: '',
     withoutEffect: 'DomainName DomainNameConfigurations Tags',
-    refused: { MutualTlsAuthentication: 'clients need no certificate here' },
   },
   'AWS::ApiGatewayV2::ApiMapping': {
     read: 'ApiId',
     withoutEffect: 'DomainName Stage',
-    refused: { ApiMappingKey: 'the paths of requests have no such prefix here' },
   },
   'AWS::ApiGatewayV2::Authorizer': {
     read: `
       ApiId AuthorizerPayloadFormatVersion AuthorizerResultTtlInSeconds AuthorizerType AuthorizerUri
       EnableSimpleResponses IdentitySource JwtConfiguration`,
     withoutEffect: 'Name',
-    refused: { AuthorizerCredentialsArn: onlyByPermission },
   },
   'AWS::Lambda::Function': {
     read: `
@@ -95,10 +74,6 @@ export const served = {
     withoutEffect: `
       Architectures CodeSigningConfigArn DeadLetterConfig Description EphemeralStorage KmsKeyArn RecursiveLoop
       RuntimeManagementConfig Tags TracingConfig`,
-    refused: {
-      FileSystemConfigs: 'this machine does not have that file system',
-      ImageConfig: 'container images do not run here',
-    },
   },
   'AWS::Lambda::Version': {
     read: 'FunctionName',
@@ -107,19 +82,14 @@ export const served = {
   'AWS::Lambda::Alias': {
     read: 'FunctionName FunctionVersion Name',
     withoutEffect: 'Description ProvisionedConcurrencyConfig',
-    refused: { RoutingConfig: 'the template has the code of one version only' },
-  },
-  'AWS::Lambda::LayerVersion': {
-    read: 'Content',
-    withoutEffect: 'CompatibleArchitectures CompatibleRuntimes Description LayerName LicenseInfo',
   },
   'AWS::Lambda::Permission': {
     read: 'Action FunctionName Principal',
     withoutEffect: 'EventSourceToken FunctionUrlAuthType InvokedViaFunctionUrl PrincipalOrgID SourceAccount SourceArn',
   },
   'AWS::IAM::Role': {
-    read: 'AssumeRolePolicyDocument ManagedPolicyArns PermissionsBoundary Policies RoleName',
-    withoutEffect: 'Description MaxSessionDuration Path Tags',
+    read: 'ManagedPolicyArns PermissionsBoundary Policies RoleName',
+    withoutEffect: 'AssumeRolePolicyDocument Description MaxSessionDuration Path Tags',
   },
   'AWS::IAM::Policy': { read: 'PolicyDocument Roles', withoutEffect: 'Groups PolicyName Users' },
   'AWS::IAM::ManagedPolicy': {

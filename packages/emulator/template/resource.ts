@@ -7,7 +7,6 @@ import { evaluate, evaluateKnown, type Named, namesIn, Refusal, type Scope } fro
 export type Stack = {
   account: Account;
   scope: Scope;
-  prefix: string;
   mustServe: (resource: Named) => void;
   leaveOutPart: (part: string, reason: string, refusal: Refusal) => void;
 };
@@ -34,11 +33,6 @@ export class Resource<T extends ServedType = ServedType> {
 
   get account(): Account {
     return this.#stack.account;
-  }
-
-  /** Its name if the template gives it none. */
-  get madeUpName(): string {
-    return this.#stack.prefix + this.logicalId;
   }
 
   /** @throws Refusal if the resource is left out */

@@ -1,12 +1,11 @@
 import { isObject } from '../gateway/response.ts';
-import { type Account, defaultAccount, type LeftOut } from '../served-stack.ts';
-import type { Deployment, OtherStack } from './cloud-assembly.ts';
-import { hasNoEffect, invokedBy, providersOf, refusedTypes, unknownType } from './other-types.ts';
+import { type Account, defaultAccount, type JwtIssuer, type LeftOut } from '../served-stack.ts';
+import type { Deployment } from './cloud-assembly.ts';
+import { hasNoEffect, providersOf, refusedTypes, unknownType } from './other-types.ts';
 import { makeLookUp } from './references.ts';
 import { Resource } from './resource.ts';
 import { type PropertyLists, type ServedType, served, tableTypes } from './resource-types.ts';
 import {
-  evaluateKnown,
   isTrue,
   type Named,
   named,
@@ -17,20 +16,14 @@ import {
   type Scope,
   type Template,
   type TemplateResource,
-  UnknownValue,
 } from './template.ts';
 
 /** The resources of a template: those that the emulator serves, and the reasons why it leaves out others. */
 export class Resources {
   readonly account: Account;
   readonly scope: Scope;
-  /** What the names begin with that AWS would make up: two stacks may have the same logical ids. */
-  readonly prefix: string;
   /** The names of the resources that have no effect here, such as Logs (AWS::Logs::LogGroup). */
   readonly withoutEffect: string[] = [];
-  /** The stack to serve: this one, or the one that imports values from it. */
-  readonly #root: Resources;
-  readonly #imported = new Map<OtherStack, Resources>();
   readonly #resources: Resource[] = [];
   /** The refusals of resources, by their logical ids. */
   readonly #refusals = new Map<string, Refusal>();
@@ -40,10 +33,7 @@ export class Resources {
   /** What is being looked up: it must not depend on itself. */
   readonly #sought = new Set<string>();
 
-  /** @param onImport is called with each stack from which values are imported, before they are used */
-  constructor(template: Template, deployment: Deployment, onImport: (from: Resources) => void, importer?: Resources) {
-    this.#root = importer ? importer.#root : this;
-    this.prefix = importer ? `${deployment.nameOnAws}-` : '';
+  constructor(template: Template, deployment: Deployment & { jwt?: JwtIssuer }) {
     if (template.Transform !== undefined) {
       throw new Error(
         `The template has the Transform ${JSON.stringify(template.Transform)}, which only CloudFormation can apply. Serve the transformed template.`,
@@ -57,8 +47,6 @@ export class Resources {
       conditions: template.Conditions,
       once: (...search) => this.#once(...search),
       mappings: template.Mappings,
-      importValue: (name, place) =>
-        this.#root.#once(`the import ${name}`, place, () => this.#importValue(name, place, deployment, onImport)),
       makeUp: (unknown) => {
         const { path, madeUp, reason } = unknown;
         this.leaveOutPart(path, `${reason.replace(`its ${path}`, 'it')}, so its value is made up`, unknown);
@@ -68,7 +56,7 @@ export class Resources {
     checkForm(template);
     const providers = providersOf(template);
     for (const [logicalId, resource] of Object.entries(template.Resources))
-      this.#read({ logicalId, type: resource.Type }, resource, template, providers);
+      this.#read({ logicalId, type: resource.Type }, resource, providers);
   }
 
   get leftOut(): LeftOut[] {
@@ -86,16 +74,6 @@ export class Resources {
     // What refers to a table needs it: the store would not find one that is left out.
     if (found && found.type in tableTypes) this.mustServe(found);
     return found;
-  }
-
-  /** The stack to serve, and those from which values have been imported so far. */
-  get stacks(): Resources[] {
-    return [this.#root, ...this.#root.#imported.values()];
-  }
-
-  /** The resources of some types in `stacks`. */
-  ofStacks<T extends ServedType>(...types: T[]): Resource<T>[] {
-    return this.stacks.flatMap((each) => each.ofType(...types));
   }
 
   /** All resources of some types, including those that are left out. */
@@ -141,7 +119,7 @@ export class Resources {
 
   /** Leaves out a part of a resource, and serves the rest of it. */
   leaveOutPart(part: string, reason: string, refusal: Refusal): void {
-    this.#root.#list(`${part} of ${named(refusal.resource)}`, reason, refusal);
+    this.#list(`${part} of ${named(refusal.resource)}`, reason, refusal);
   }
 
   #once<Found>(what: string, { resource, path }: Place, find: () => Found): Found {
@@ -155,35 +133,17 @@ export class Resources {
     }
   }
 
-  #importValue(name: string, place: Place, deployment: Deployment, onImport: (from: Resources) => void): unknown {
-    const imported = this.#root.#imported;
-    for (const other of deployment.others ?? []) {
-      const exported = Object.values(other.template.Outputs ?? {}).find((each) => each?.Export?.Name === name);
-      if (exported === undefined) continue;
-      const resources =
-        imported.get(other) ?? new Resources(other.template, { ...deployment, ...other }, onImport, this);
-      if (!imported.has(other)) {
-        imported.set(other, resources);
-        onImport(resources);
-      }
-      return evaluateKnown(exported.Value, place, resources.scope);
-    }
-    throw new UnknownValue(place, `imports ${name}, which no stack of the same folder exports`, name);
-  }
-
   #list(name: string, reason: string, { message }: Refusal): void {
     this.#messages.add(message);
     if (!this.#leftOut.has(name)) this.#leftOut.set(name, reason);
   }
 
-  #read(resource: Named, templateResource: TemplateResource, template: Template, providers: ReadonlySet<string>): void {
+  #read(resource: Named, templateResource: TemplateResource, providers: ReadonlySet<string>): void {
     const { logicalId, type } = resource;
     const { Properties = {}, Condition } = templateResource;
     if (hasNoEffect(type) || providers.has(logicalId)) {
-      const invoked = invokedBy(resource, templateResource, template);
-      if (invoked !== undefined) this.leaveOut(resource, invoked);
       // The CDK adds AWS::CDK::Metadata to each stack; nobody needs to hear of that.
-      else if (type !== 'AWS::CDK::Metadata') this.withoutEffect.push(named(resource));
+      if (type !== 'AWS::CDK::Metadata') this.withoutEffect.push(named(resource));
       return;
     }
     try {
@@ -233,13 +193,10 @@ const attributes = ['CreationPolicy', 'DeletionPolicy', 'DependsOn', 'Metadata',
 const check = (resource: Named, templateResource: TemplateResource): Refusal[] => {
   const { Type: type, Properties = {}, Condition: _, ...rest } = templateResource;
   if (!isServed(type)) return [new Refusal(resource, ...(own(refusedTypes, type) ?? unknownType))];
-  const { read, withoutEffect, refused }: PropertyLists = served[type];
+  const { read, withoutEffect }: PropertyLists = served[type];
   const known: string[] = namesIn(`${read} ${withoutEffect}`);
   const others = Object.keys(Properties).filter((name) => !known.includes(name));
-  const refusals = others.map((name) => {
-    const reason = own(refused, name);
-    return new Refusal(resource, `its ${name} is not supported${reason ? `: ${reason}` : ''}`);
-  });
+  const refusals = others.map((name) => new Refusal(resource, `its ${name} is not supported`));
   const unknown = Object.keys(rest)
     .filter((name) => !attributes.includes(name))
     .map((name) => new Refusal(resource, `its attribute ${name} is unknown`, 'Leave it out of the template.'));

@@ -40,14 +40,13 @@ const managedForOthers: ReadonlySet<string> = new Set(
  */
 export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: Resources): RoleSpec => {
   const arn = fn.text('Role');
-  const role = resources.ofStacks('AWS::IAM::Role').find((each) => roleArn(each) === arn);
+  const role = resources.ofType('AWS::IAM::Role').find((each) => roleArn(each) === arn);
   if (role === undefined) {
     fn.leaveOut(`Role ${arn}`, 'its policies are not in the template, so it allows nothing in the embedded store');
     return { role: [], roleName: arn.replace(/.*\//, '') };
   }
   role.mustBeServed();
   role.text('RoleName', '', /^[\w+=,.@-]{1,64}$/);
-  mustTrustLambda(role);
 
   const inline = [role.raw('Policies') ?? []].flat().flatMap((policy, index) => {
     const path = `Policies.${index}`;
@@ -58,7 +57,7 @@ export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: R
     .list('ManagedPolicyArns')
     .flatMap((each) => readManaged(role, 'managed policy', String(each), resources) ?? []);
   const attached = resources
-    .ofStacks('AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy')
+    .ofType('AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy')
     .filter((policy) => policy.list('Roles').includes(roleName(role)))
     .flatMap(readPolicy);
   // https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_boundaries.html
@@ -74,7 +73,7 @@ const readManaged = (
   arn: string,
   resources: Resources,
 ): Statement[] | undefined => {
-  const policy = resources.ofStacks('AWS::IAM::ManagedPolicy').find((each) => managedPolicyArn(each) === arn);
+  const policy = resources.ofType('AWS::IAM::ManagedPolicy').find((each) => managedPolicyArn(each) === arn);
   const name = arn.replace(/^arn:aws:iam::aws:policy\//, '');
   const ofAws = managedForOthers.has(name) ? [] : own(awsManaged, name);
   const statements = policy ? readPolicy(policy) : ofAws;
@@ -86,32 +85,6 @@ const readManaged = (
 const readPolicy = (policy: Resource<'AWS::IAM::Policy' | 'AWS::IAM::ManagedPolicy'>): Statement[] => {
   policy.mustBeServed();
   return readDocument(policy, 'PolicyDocument', policy.raw('PolicyDocument'));
-};
-
-const trustFields = ['Sid', 'Effect', 'Action', 'Principal', 'Condition'] as const;
-
-/** Checks that Lambda may assume a role: https://docs.aws.amazon.com/lambda/latest/dg/lambda-intro-execution-role.html */
-const mustTrustLambda = (role: Resource<'AWS::IAM::Role'>): void => {
-  const path = 'AssumeRolePolicyDocument';
-  const { Statement: statements } = role.fields(path, role.raw(path) ?? {}, ['Version', 'Id', 'Statement']);
-  const about = [statements ?? []]
-    .flat()
-    .map((each, index) => role.fields(`${path}.Statement.${index}`, each, trustFields))
-    .filter(({ Action, Principal }) => {
-      const service: unknown = Principal === '*' ? Principal : Object(Principal).Service;
-      const services = [role.evaluate(`${path}.Statement.Principal.Service`, service)].flat();
-      const isAssuming = [Action].flat().some((action) => ['sts:AssumeRole', 'sts:*', '*'].includes(String(action)));
-      return isAssuming && services.some((each) => each === 'lambda.amazonaws.com' || each === '*');
-    });
-  const certain = about.filter(({ Condition }) => Condition === undefined).map(({ Effect }) => Effect);
-  const [isAllowed, isDenied] = ['Allow', 'Deny'].map((effect) => certain.includes(effect));
-  if (!isDenied && about.some(({ Effect, Condition }) => Condition && Effect === (isAllowed ? 'Deny' : 'Allow'))) {
-    // AWS does not document which condition keys Lambda sends when it assumes a role.
-    throw role.refuse(`a Condition in its ${path} decides whether Lambda may assume it`);
-  }
-  if (isAllowed && !isDenied) return;
-  const advice = 'Allow sts:AssumeRole to the service lambda.amazonaws.com.';
-  throw role.refuse(`its ${path} does not let Lambda assume the role`, advice);
 };
 
 const readDocument = (holder: PolicyHolder, path: string, document: unknown): Statement[] => {

@@ -87,8 +87,6 @@ export type Scope = {
   /** Returns what `find` returns. @throws Refusal if `find` needs the same thing again, or too many others */
   once: <Found>(what: string, place: Place, find: () => Found) => Found;
   mappings: Template['Mappings'];
-  /** Returns what another stack exports. @throws UnknownValue */
-  importValue: (name: string, place: Place) => unknown;
   /** Returns a value to use in place of an unknown one. @throws UnknownValue if there may be none */
   makeUp: (unknown: UnknownValue) => unknown;
 };
@@ -169,7 +167,11 @@ const call = (name: string, argument: unknown, place: Place, scope: Scope): unkn
       return scope.lookUp(logicalId ?? '', attribute ?? '', place);
     }
     case 'Fn::ImportValue':
-      return scope.importValue(text(argument), place);
+      throw new UnknownValue(
+        place,
+        `imports ${text(argument)} from another stack, which is not served`,
+        text(argument),
+      );
     case 'Fn::Join':
       return list(second).map(text).join(text(first));
     case 'Fn::Split':

@@ -42,20 +42,18 @@ test('readStacks reads the stacks of a cloud assembly and of its stages, and rea
   const [template, ofStage] = [{ Resources: { Api: {} } }, { Resources: {} }];
   await write('orders.json', template);
   await write('assembly-Prod/orders.json', ofStage);
-  const inProd = { folder: path.join(folder, 'assembly-Prod') };
   const stacks = [
-    { names: ['Orders', 'Orders'], nameOnAws: 'Orders', template, account: defaultAccount, folder },
-    { names: ['Prod/Orders', 'orders-1'], nameOnAws: 'orders-1', template: ofStage, account, ...inProd },
-    { names: ['ProdData', 'ProdData'], nameOnAws: 'ProdData', template, account: defaultAccount, ...inProd },
+    { names: ['Orders', 'Orders'], nameOnAws: 'Orders', template, account: defaultAccount },
+    { names: ['Prod/Orders', 'orders-1'], nameOnAws: 'orders-1', template: ofStage, account },
+    { names: ['ProdData', 'ProdData'], nameOnAws: 'ProdData', template, account: defaultAccount },
   ];
   expect(readStacks(folder)).toEqual(stacks);
-  const others = [stacks[2], stacks[0]];
-  expect(readDeployment(ofStage, folder), 'those of the same stage first').toEqual({ ...stacks[1], others });
+  expect(readDeployment(ofStage, folder)).toEqual(stacks[1]);
 
   await write('manifest.json', { artifacts: { Orders: stack('orders.json') } });
   const changed = { Resources: {} };
-  expect(readDeployment(changed, folder), 'the only stack').toEqual({ ...stacks[0], others: [] });
-  expect(readDeployment(changed, `${folder}/no-assembly`)).toEqual({ others: [] });
+  expect(readDeployment(changed, folder), 'the only stack').toEqual(stacks[0]);
+  expect(readDeployment(changed, `${folder}/no-assembly`)).toBeUndefined();
 });
 
 test.each<[artifacts: unknown, message: string]>([

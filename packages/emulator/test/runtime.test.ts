@@ -44,42 +44,6 @@ test("the context tells how much time is left until the time-out, which is the s
   expect(resultOf(await fn.invoke())).toBeCloseTo((2 * timeout) / 1000, -2);
 });
 
-describe('under nodejs22.x, a handler', () => {
-  const runtime = 'nodejs22.x';
-
-  test('may take a callback or use the methods of the context', async () => {
-    const code = 'exports.handler = ({ handler, list }, ...others) => eval(handler)(list, ...others)';
-    const { invoke } = await functionOf(code, { runtime });
-    const outcomes: [handler: string, outcome: object][] = [
-      ['(event, context, callback) => setTimeout(callback, 1, null, 1)', { result: '1' }],
-      ["(event, context, callback) => callback(new Error('no'))", { failure: 'Error: no' }],
-      ['(event, context) => context.succeed(1)', { result: '1' }],
-      ["(event, context) => context.fail(new Error('no'))", { failure: 'Error: no' }],
-      ['(event, context, callback) => { context.done(null, 1); callback(null, 2) }', { result: '1' }],
-      ["() => { throw new Error('no') }", { failure: 'Error: no' }],
-      // As on Lambda, such a handler has returned before its result is there, so only a promise counts.
-      ['() => 1', { result: 'null' }],
-      ['() => Promise.resolve(1)', { result: '1' }],
-      // As on Lambda, the result waits until nothing is left to run.
-      ['(event, _, callback) => { setTimeout(() => event.push(1), 1); callback(null, event) }', { result: '[1]' }],
-    ];
-    for (const [handler, outcome] of outcomes)
-      expect(await invoke({ handler, list: [] }), handler).toMatchObject(outcome);
-  });
-
-  const runsOn = 'setInterval(() => {}); callback(null, 1)';
-  test.each([
-    // Such a handler says that the result need not wait until nothing is left to run.
-    `(event, context, callback) => { context.callbackWaitsForEmptyEventLoop = false; ${runsOn} }`,
-    `async (event, context, callback) => { ${runsOn} }`,
-  ])('does not wait until nothing is left to run if it is %s', async (handler) => {
-    const { invoke } = await functionOf(`exports.handler = ${handler}`, { runtime });
-    const result = '1';
-    expect(await invoke()).toMatchObject({ result });
-    expect(await invoke(), 'the next event').toMatchObject({ result });
-  });
-});
-
 describe('the environment of a function', () => {
   test("has the function's variables and those that Lambda sets, but none of the variables of the emulator's process", async () => {
     vi.stubEnv('NODE_COMPILE_CACHE', await folderWith({}));

@@ -307,7 +307,7 @@ const unix = (mode: number) => ({ os: 3, attrs: mode << 16 }) as const;
 
 test('zip files, with links and modes, and code in the template are served from folders that close removes', async () => {
   const folder = await temporaryFolder();
-  const code = `exports.handler = async () => [require('./lib'), require('node:fs').statSync('..hidden/run').mode & 0o777].join()`;
+  const code = `exports.handler = async () => [require('./lib'), require('node:fs').statSync(__dirname + '/..hidden/run').mode & 0o777].join()`;
   const inline = 'exports.handler = async () => __filename';
   const stack = await smallStack(folder, {
     functions: { One: code, Inline: '' },

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { defaultAccount, type FunctionSpec, functionArn, type JwtIssuer, tableArn } from '../served-stack.ts';
-import type { Deployment, OtherStack } from '../template/cloud-assembly.ts';
+import type { Deployment } from '../template/cloud-assembly.ts';
 import { typesWithoutEffect } from '../template/other-types.ts';
-import { type ReadOptions, readTemplate, type Template } from '../template/read-template.ts';
+import { type ReadOptions, readTemplate } from '../template/read-template.ts';
 import { served } from '../template/resource-types.ts';
 import { namesIn } from '../template/template.ts';
 import {
@@ -12,13 +12,8 @@ import {
   byDay,
   type Changes,
   jwtAuthorizer,
-  key,
-  lambda,
   ordersTemplate,
-  permission,
-  policy,
   resource,
-  role,
   route,
   stage,
 } from './kit/templates.ts';
@@ -69,7 +64,6 @@ describe('readTemplate', () => {
       folder: `/assets/asset.${assetHash('a')}`,
       handler: 'index.handler',
       runtime: 'nodejs24.x',
-      layers: [`/assets/asset.${assetHash('c')}`],
       environment: {
         ORDERS: 'Orders',
         ITEMS_ARN: tableArn(account, 'items'),
@@ -128,99 +122,6 @@ describe('readTemplate', () => {
     const [shopFunction, guard] = read(changes).functions;
     expect(shopFunction).toMatchObject(expected);
     expect(guard).not.toHaveProperty('boundary');
-  });
-
-  const exporting = (Value: unknown, properties: object = {}) => {
-    const Outputs = { Plain: { Value: 'none' }, Table: { Value, Export: { Name: 'Data:Table' } } };
-    const Table = resource('AWS::DynamoDB::Table', { ...key, ...properties });
-    return { template: { Resources: { Table }, Outputs }, account, nameOnAws: 'Data' };
-  };
-  const importing = withVariables({ TABLE: { 'Fn::ImportValue': 'Data:Table' }, STACK: { Ref: 'AWS::StackName' } });
-
-  test('reads what another stack exports, and the tables of that stack, and the name of its stack', () => {
-    const { functions, tables } = read(importing, { nameOnAws: 'Shop-1', others: [exporting({ Ref: 'Table' })] });
-    expect(functions[0]?.environment).toEqual({ TABLE: 'Data-Table', STACK: 'Shop-1' });
-    expect(tables.map(({ TableName }) => TableName)).toEqual(expect.arrayContaining(['Orders', 'items', 'Data-Table']));
-  });
-
-  test.each([
-    [
-      { Ref: 'Table' },
-      { ResourcePolicy: {} },
-      'Table (AWS::DynamoDB::Table) cannot be served here: its ResourcePolicy',
-    ],
-    [
-      arnOf('Key'),
-      {},
-      'Shop (AWS::Lambda::Function) cannot be served here: its Environment.Variables.TABLE refers to Arn of Key',
-    ],
-  ])('refuses a stack that imports %j if the properties of the table are %j', (value, properties, message) => {
-    const others = [exporting(value, properties)];
-    expect(() => read(importing, { nameOnAws: 'Shop-1', others })).toThrow(message);
-  });
-
-  describe('a route to a function of another stack', () => {
-    /** A stack with a function, named Hello if its logical id is. */
-    const codeStack = (properties: object = {}, logicalId = 'Hello', others: Changes = {}) => {
-      const own = { [logicalId]: lambda(assetHash('d'), 'HelloRole', properties), HelloRole: role({}) };
-      const Resources = { ...own, ...others } as Template['Resources'];
-      const Outputs = {
-        Hello: { Value: arnOf(logicalId), Export: { Name: 'Code:Hello' } },
-        Role: { Value: { Ref: 'HelloRole' }, Export: { Name: 'Code:Role' } },
-      };
-      return { template: { Resources, Outputs }, account, nameOnAws: 'Code' };
-    };
-    const hello = { 'Fn::ImportValue': 'Code:Hello' };
-    const routed = { ShopIntegration: { IntegrationUri: hello }, ShopPermission: { FunctionName: hello } };
-    const readWith = (other: OtherStack, options: ReadOptions = {}, changes: Changes = {}) =>
-      read({ ...routed, ...changes }, { others: [other], ...options });
-    const namesOf = ({ functions }: ReturnType<typeof read>) => functions.map(({ name }) => name);
-    const target = { functionName: 'Code-Hello', arn: functionArn(account, 'Code-Hello'), version: '$LATEST' };
-
-    test('invokes that function, which has its code, its variables, and what any stack allows to its role', () => {
-      const More = resource('AWS::IAM::Policy', {
-        PolicyDocument: policy({ Effect: 'Allow', Action: 'dynamodb:GetItem', Resource: '*' }),
-        Roles: [{ 'Fn::ImportValue': 'Code:Role' }],
-      });
-      const { api, functions } = readWith(codeStack(), { environment: { 'Code-Hello': { NAME: 'Ann' } } }, { More });
-      expect(api.routes[0]).toMatchObject({ target });
-      expect(functions.at(-1)).toMatchObject({
-        name: 'Code-Hello',
-        folder: `/assets/asset.${assetHash('d')}`,
-        environment: { NAME: 'Ann' },
-        roleName: 'Code-HelloRole',
-        role: [{ effect: 'Allow', actions: ['dynamodb:GetItem'], resources: ['*'] }],
-      });
-    });
-
-    test('needs a permission in either stack', () => {
-      const noPermission = { ShopPermission: undefined };
-      expect(() => readWith(codeStack(), {}, noPermission)).toThrow('API Gateway has no permission to invoke');
-      const permitted = codeStack({}, 'Hello', { Permission: permission(arnOf('Hello')) });
-      expect(readWith(permitted, {}, noPermission).api.routes[0]).toMatchObject({ target });
-    });
-
-    test('is served if both stacks have a function of the same logical id, and whatever else is in that stack', () => {
-      const Unused = resource('AWS::Lambda::Function', { Runtime: 'python3.13' });
-      const other = codeStack({}, 'Shop', { Unused, Jobs: resource('AWS::SQS::Queue') });
-      expect(namesOf(readWith(other))).toEqual(['Shop', 'the-guard', 'Code-Shop']);
-    });
-
-    test('is refused or left out if that function cannot run here', () => {
-      const python = codeStack({ Runtime: 'python3.13' });
-      const reason = 'Hello (AWS::Lambda::Function) cannot be served here: its Runtime "python3.13" is not supported';
-      expect(() => readWith(python)).toThrow(reason);
-      const left = readWith(python, { leaveOut: true });
-      expect(left.api.routes[0]?.leftOut).toContain(reason);
-      expect(namesOf(left)).toEqual(['Shop', 'the-guard']);
-    });
-
-    test('is refused or left out if a variable of that function is unknown here', () => {
-      const other = codeStack({ Environment: { Variables: { QUEUE: { 'Fn::ImportValue': 'Elsewhere' } } } });
-      expect(() => readWith(other)).toThrow('Hello (AWS::Lambda::Function) cannot be served here: its Environment.');
-      const left = 'Environment.Variables.QUEUE of Hello (AWS::Lambda::Function)';
-      expect(readWith(other, { leaveOut: true }).leftOut).toEqual([{ resource: left, reason: expect.any(String) }]);
-    });
   });
 
   test('replaces variables of a function by those in the option environment, which may be unknown in the template', () => {
@@ -373,11 +274,9 @@ describe('readTemplate', () => {
     ['https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_Test', { POOL: 'eu-west-1_Test', CLIENT: 'me' }],
     ['https://issuer.example', undefined],
   ])('takes the ids of a user pool and of its client from the option jwt with the issuer %s', (issuer, expected) => {
-    const changes = withVariables({ POOL: { Ref: 'Pool' }, CLIENT: { 'Fn::ImportValue': 'Users:Client' } });
-    const Outputs = { Client: { Value: { Ref: 'Client' }, Export: { Name: 'Users:Client' } } };
-    const users = { Resources: { Client: resource('AWS::Cognito::UserPoolClient') }, Outputs };
-    const others = [{ account, nameOnAws: 'Users', template: users }];
-    const reading = () => read(changes, { others, jwt: { issuer, audience: ['me'] } });
+    const Client = resource('AWS::Cognito::UserPoolClient');
+    const changes = { ...withVariables({ POOL: { Ref: 'Pool' }, CLIENT: { Ref: 'Client' } }), Client };
+    const reading = () => read(changes, { jwt: { issuer, audience: ['me'] } });
     if (expected) expect(reading().functions[0]?.environment).toEqual(expected);
     else expect(reading).toThrow('POOL refers to Pool (AWS::Cognito::UserPool), which is unknown here');
   });

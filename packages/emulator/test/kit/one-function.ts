@@ -17,7 +17,6 @@ export const functionSpec: FunctionSpec = {
   folder: '',
   handler: 'index.handler',
   runtime: 'nodejs24.x',
-  layers: [],
   environment: {},
   timeout: 3_000,
   memoryMegabytes: 128,

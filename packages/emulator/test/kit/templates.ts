@@ -185,12 +185,10 @@ const functions = {
         NOTHING: { Ref: 'AWS::NoValue' },
       },
     },
-    Layers: [{ Ref: 'ShopLayer' }],
     MemorySize: 256,
     Timeout: { Ref: 'Seconds' },
     LoggingConfig: { LogGroup: { Ref: 'Logs' } },
   }),
-  ShopLayer: resource('AWS::Lambda::LayerVersion', { Content: { S3Bucket: 'assets', S3Key: `${assetHash('c')}.zip` } }),
   ShopVersion: resource('AWS::Lambda::Version', { FunctionName: { Ref: 'Shop' } }),
   ShopLive: resource('AWS::Lambda::Alias', {
     FunctionName: arnOf('Shop'),
