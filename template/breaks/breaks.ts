@@ -524,7 +524,7 @@ const byFile: Record<string, Record<string, string>> = {
     'if ([-!options.jwt-]{+true+} ||': 'The keys of a mistyped issuer are silently not used.',
   },
   'packages/emulator/options.ts': {
-    'if ([-!isValid(value)-]{+false+}) throw': 'The option leaveOut has an effect if it is "no".',
+    "leaveOut: a('[-boolean-]{+string+}')": 'The option leaveOut has an effect if it is "no".',
   },
   'packages/emulator/servers.ts': {
     '[-if (length > limit) return undefined;-]': 'A request of any size is kept in memory.',

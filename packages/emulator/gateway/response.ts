@@ -23,8 +23,6 @@ export const responses = {
   forbidden: gatewayResponse(403, 'Forbidden'),
   notFound: gatewayResponse(404, 'Not Found'),
   bodyTooLarge: gatewayResponse(413, 'Request Entity Too Large'),
-  /** AWS has no such response: its API Gateway is not on the client's machine. */
-  otherHost: gatewayResponse(421, 'Misdirected Request'),
   headersTooLarge: gatewayResponse(431, 'Request Header Fields Too Large'),
   serverError: gatewayResponse(500, 'Internal Server Error'),
   unavailable: gatewayResponse(503, 'Service Unavailable'),
@@ -32,6 +30,9 @@ export const responses = {
 
 /** The response of a route that the emulator leaves out. AWS has no such response. */
 export const notServed = (reason: string): HttpResponse => gatewayResponse(501, reason);
+
+/** The response to a request to another host. AWS has no such response: its API Gateway is not on the client's machine. */
+export const otherHost = (port = 0): HttpResponse => gatewayResponse(421, `Use the address http://127.0.0.1:${port}.`);
 
 /** Thrown if the gateway itself responds, instead of a function. The message goes to the access log. */
 export class Refused extends Error {

@@ -6,7 +6,7 @@ import type { LogLine } from '../lambda/functions.ts';
 import { isForThisMachine } from '../servers.ts';
 import type { Respond, Responded } from './api.ts';
 import { splitTarget } from './request.ts';
-import { type HttpResponse, responses } from './response.ts';
+import { type HttpResponse, otherHost } from './response.ts';
 
 /**
  * One request in the access log. `time` (ISO 8601) is when the request's headers arrived, and `milliseconds` how long the
@@ -49,7 +49,7 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
     if (isForUs && intercept?.(request, serverResponse)) return;
     const requestId = newRequestId();
     const log: LogLine[] = [];
-    const { response, error, ...cors } = isForUs ? await respond(request, requestId, log) : otherHost(request);
+    const { response, error, ...cors } = isForUs ? await respond(request, requestId, log) : refuseHost(request);
     send(serverResponse, requestId, response);
     // Read and discard the rest of a refused request's body. Otherwise, the connection could be reset before the client
     // has read the response.
@@ -73,9 +73,9 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
   return createServer({ maxHeaderSize: 64 * 1024, ...limits }, handle);
 };
 
-const otherHost = ({ headers, socket }: IncomingMessage): Responded => ({
-  response: responses.otherHost,
-  error: `the host ${headers.host} is refused: the address is http://127.0.0.1:${socket.localPort}`,
+const refuseHost = ({ headers: { host }, socket }: IncomingMessage): Responded => ({
+  response: otherHost(socket.localPort),
+  error: `the host ${host} is refused`,
 });
 
 /** Makes a request id that looks like API Gateway's: 15 characters and a `=`. */

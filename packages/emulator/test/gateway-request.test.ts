@@ -156,8 +156,8 @@ test.each([
   const intercept = () => expect.fail('called');
   const { port, called, log } = await start({}, { routes }, { intercept });
   const response = await sendHead(port, `GET ${target} HTTP/1.1`, `Host: ${host}`);
-  expect(response).toMatchObject({ status: 421, body: '{"message":"Misdirected Request"}' });
-  const error = `the host ${host} is refused: the address is http://127.0.0.1:${port}`;
+  expect(response).toMatchObject({ status: 421, body: `{"message":"Use the address http://127.0.0.1:${port}."}` });
+  const error = `the host ${host} is refused`;
   expect([called, log]).toMatchObject([[], [{ status: 421, error }]]);
 });
 
