@@ -1,5 +1,5 @@
 /** The options of `serve`, and their check: some callers do not use TypeScript, and the command reads them from a file. */
-import { X509Certificate } from 'node:crypto';
+import { createPublicKey, type JsonWebKey, X509Certificate } from 'node:crypto';
 import { inspect } from 'node:util';
 import type { StoreLocation } from './dynamodb/store.ts';
 import { isObject } from './gateway/response.ts';
@@ -63,13 +63,24 @@ const fields =
     }
   };
 
-const isCertificate = (text: unknown): boolean => {
-  try {
-    return typeof text === 'string' && new X509Certificate(text) !== undefined;
-  } catch {
-    return false;
-  }
-};
+/** Whether `parse` accepts a value. */
+const parses =
+  (parse: (value: string & JsonWebKey) => unknown) =>
+  (value: unknown): boolean => {
+    try {
+      return parse(value as string & JsonWebKey) !== undefined;
+    } catch {
+      return false;
+    }
+  };
+const certificate = must(
+  'a certificate (PEM)',
+  parses((text) => new X509Certificate(String(text))),
+);
+const publicKey = must(
+  'a public key (JWK)',
+  parses((key) => createPublicKey({ key, format: 'jwk' })),
+);
 
 const jwt = must('{ issuer: "...", audience: ["..."], jwks: { keys: [...] } }', (value) => Object(value).issuer);
 const stores = must('{ folder } or { endpoint }', (value) => 'folder' in Object(value) !== 'endpoint' in Object(value));
@@ -80,9 +91,9 @@ const checks: Record<NamesOf<ServeOptions>, Check> = {
   template: object,
   assets: a('string'),
   store: fields({ folder: a('string'), endpoint: a('string') }, stores),
-  certificates: each(list, must('a certificate (PEM)', isCertificate)),
+  certificates: each(list, certificate),
   jwt: fields(
-    { issuer: a('string'), audience: each(list, a('string')), jwks: fields({ keys: each(list, object) }) },
+    { issuer: a('string'), audience: each(list, a('string')), jwks: fields({ keys: each(list, publicKey) }) },
     jwt,
   ),
   port: must(

@@ -38,8 +38,9 @@ const inside = (root: string, folder: string, name: unknown, manifest: string): 
 };
 
 const readTemplateFile = (file: string): Template => {
-  const template = objectIn(file, readJson(file));
-  return { ...template, Resources: objectIn(`Resources in ${file}`, template['Resources']) } as Template;
+  // The CDK leaves out the Resources of an empty stack.
+  const { Resources = {}, ...others } = objectIn(file, readJson(file));
+  return { ...others, Resources: objectIn(`Resources in ${file}`, Resources) } as Template;
 };
 
 const objectIn = (place: string, value: unknown): Record<string, unknown> => {

@@ -32,6 +32,7 @@ export class Resources {
   readonly #messages = new Set<string>();
   /** What is being looked up: it must not depend on itself. */
   readonly #sought = new Set<string>();
+  #steps = 0;
 
   constructor(template: Template, deployment: Deployment & { jwt?: JwtIssuer }) {
     if (template.Transform !== undefined) {
@@ -123,8 +124,10 @@ export class Resources {
   }
 
   #once<Found>(what: string, { resource, path }: Place, find: () => Found): Found {
-    if (this.#sought.has(what) || this.#sought.size >= maxDepth)
-      throw new Refusal(resource, `its ${path} depends on itself, by ${what}`);
+    if (this.#sought.size === 0) this.#steps = 0;
+    this.#steps += 1;
+    if (this.#sought.has(what) || this.#sought.size >= maxDepth || this.#steps > maxSteps)
+      throw new Refusal(resource, `its ${path} depends on itself, or on too much, by ${what}`);
     this.#sought.add(what);
     try {
       return find();
@@ -156,8 +159,8 @@ export class Resources {
   }
 }
 
-/** How deep a template may be nested, and how many references may lead to a value. */
-const maxDepth = 100;
+/** How deep a template may be nested, and how many references may lead to a value, in a row and in all. */
+const [maxDepth, maxSteps] = [100, 10_000];
 
 const isShallow = (value: unknown, depth = maxDepth): boolean =>
   !(value instanceof Object) || (depth > 0 && Object.values(value).every((each) => isShallow(each, depth - 1)));
@@ -168,7 +171,8 @@ const checkForm = ({ Resources: resources, ...others }: Template): void => {
   if (!isObject(resources)) throw error('The section Resources');
   for (const [logicalId, resource] of Object.entries(resources)) {
     const { Type, Properties = {} }: Partial<TemplateResource> = isObject(resource) ? resource : {};
-    const isValid = typeof Type === 'string' && isObject(Properties) && /^[a-z\d]{1,255}$/i.test(logicalId);
+    const isValid =
+      isObject(Properties) && /^[\w:@-]+$/.test(String(Type ?? '')) && /^[a-z\d]{1,255}$/i.test(logicalId);
     if (!isValid || !isShallow(resource)) throw error(`The resource ${JSON.stringify(logicalId)}`);
   }
   for (const name of ['Conditions', 'Mappings', 'Outputs', 'Parameters'] as const) {

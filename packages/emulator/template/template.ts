@@ -43,7 +43,9 @@ export class Refusal extends Error {
   /** The message without the advice. */
   readonly summary: string;
 
-  constructor(resource: Named, reason: string, advice?: string) {
+  constructor(resource: Named, said: string, advice?: string) {
+    // Names in a template may have line breaks, and each line of an error is a reason.
+    const reason = said.replaceAll('\n', '\\n');
     const summary = `${named(resource)} cannot be served here: ${reason}`;
     super([`${summary}.`, advice].filter(Boolean).join(' '));
     this.resource = resource;

@@ -81,7 +81,12 @@ test.each<[artifacts: unknown, message: string]>([
   const folder = path.join(parent, 'cdk.out');
   await mkdir(path.join(folder, 'a'), { recursive: true });
   await mkdir(`${folder}-2`);
-  const files = { 'broken.json': '{', 'empty.json': '{}', 'list.json': '[]', '../secret.json': '{"Resources":{}}' };
+  const files = {
+    'broken.json': '{',
+    'empty.json': '{"Resources":null}',
+    'list.json': '[]',
+    '../secret.json': '{"Resources":{}}',
+  };
   for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder, name), text);
   await writeFile(`${folder}-2/secret.json`, files['../secret.json']);
   await symlink('../secret.json', `${folder}/link.json`);

@@ -110,7 +110,7 @@ describe('the identity sources', () => {
     ['no header', [], '/orders?user=u', 'header X-Key'],
     ['an empty header', ['X-Key:'], '/orders?user=u', 'header X-Key'],
     ['no query string', ['X-Key: k'], '/orders', 'query parameter user'],
-    ['a name that objects have', [], '/orders', 'query parameter toString', '$request.querystring.toString'],
+    ['a name that objects have', [], '/orders?user=u', 'query parameter toString', '$request.querystring.toString'],
     ['another such name', [], '/orders', 'header constructor', '$request.header.constructor'],
     ['a query parameter in capitals', ['X-Key: k'], '/orders?USER=u', 'query parameter user'],
   ])(

@@ -57,10 +57,14 @@ test.each([
   [{ onRequest: 'log' }, 'The option onRequest must be a function, '],
   [{ jwt: { issuer: 'https://issuer.example', audience: [1] } }, 'The option jwt.audience.0 must be a string, not 1.'],
   [{ jwt: { audience: ['a'] } }, 'The option jwt must be { issuer: "...", '],
+  [
+    { jwt: { issuer: 'https://issuer.example', jwks: { keys: [{ kty: 'RSA' }] } } },
+    'The option jwt.jwks.keys.0 must be ',
+  ],
   [{ jwt: { issuer: 'https://issuer.example', jwk: {} } }, 'The option jwt.jwk is unknown. The options are issuer, '],
   [
     { jwt: { issuer: 'https://issuer.example', jwks: { keys: ['k'] } } },
-    'The option jwt.jwks.keys.0 must be an object, ',
+    'The option jwt.jwks.keys.0 must be a public key (JWK), ',
   ],
   [{ jwt: { issuer: 'https://issuer.example', jwks: [] } }, 'The option jwt.jwks must be an object, not [].'],
 ])('serve rejects options with %j', async (change, message) => {

@@ -113,7 +113,7 @@ const variable = (value: unknown, name = 'NAME') => ({ Environment: { Variables:
 const functions: Row[] = [
   ['Shop', variable('a', 'A=B'), 'its Environment.Variables.A=B has a name that AWS refuses'],
   ['Shop', { Environment: { Variables: { Ref: 'AWS::NoValue' } } }, 'its Environment.Variables is not an object'],
-  ['Shop', { FunctionName: { Ref: 'Shop' } }, 'its FunctionName depends on itself, by Shop.'],
+  ['Shop', { FunctionName: { Ref: 'Shop' } }, 'its FunctionName depends on itself, or on too much, by Shop.'],
   ['Shop', variable(['a']), 'its Environment.Variables.NAME is not a string'],
   ['Shop', variable('mine', 'AWS_SESSION_TOKEN'), 'its Environment.Variables.AWS_SESSION_TOKEN is reserved by Lambda'],
   ['Shop', variable('a', 'AWS_ENDPOINT_URL_DYNAMODB'), 'its Environment.Variables.AWS_ENDPOINT_URL_DYNAMODB must'],
@@ -223,11 +223,13 @@ test.each([
 
 /** A list in a list, and so on. */
 const nested = (depth: number): unknown => (depth === 0 ? 'a' : [nested(depth - 1)]);
-const chain = Array.from({ length: 9_999 }, (_, index) => [`C${index}`, { Condition: `C${index + 1}` }]);
+const chain = (length: number, of: (next: object) => object) =>
+  Array.from({ length }, (_, index) => [`C${index}`, of({ Condition: `C${index + 1}` })]);
 
 test.each<[what: string, changes: object]>([
   ['resource "Shop"', { Resources: { Shop: null } }],
-  ['resource "Shop"', { Resources: { Shop: { Type: 7 } } }],
+  ['resource "Shop"', { Resources: { Shop: { Type: {} } } }],
+  ['resource "Shop"', { Resources: { Shop: { Type: 'Custom::A\nServing at' } } }],
   ['resource "Shop"', { Resources: { Shop: { Type: 'AWS::Lambda::Function', Properties: null } } }],
   ['resource "Shop"', { Resources: { Shop: resource('AWS::Lambda::Function', { Code: nested(3_000) }) } }],
   ['resource "\\n../x"', { Resources: { '\n../x': resource('AWS::SQS::Queue') } }],
@@ -241,10 +243,23 @@ test.each<[what: string, changes: object]>([
   expect(messageOf(template)).toBe(`The ${what} of the template is malformed, or nested too deeply.`);
 });
 
-test('readTemplate refuses a condition that needs thousands of others', () => {
-  const Conditions = { ...ordersTemplate().Conditions, ...Object.fromEntries(chain) };
+test.each([
+  ['thousands of others', chain(9_999, (next) => next)],
+  [
+    'twice as many as the next one, and so on',
+    chain(90, (next) => ({ 'Fn::And': [next, next] })).concat([['C90', { 'Fn::Equals': [1, 1] }]]),
+  ],
+])('readTemplate refuses a condition that needs %s', (_, conditions) => {
+  const Conditions = { ...ordersTemplate().Conditions, ...Object.fromEntries(conditions) };
   const template = { ...ordersTemplate({ Queue: { ...resource('AWS::SQS::Queue'), Condition: 'C0' } }), Conditions };
   expect(messageOf(template)).toContain('Queue (AWS::SQS::Queue) cannot be served here: its Condition depends on');
+});
+
+test('a refusal is one line, even if a name in the template has several', () => {
+  expect(messageAfter({ Shop: { 'a\nServing at': 1 } }).split('\n')).toEqual([
+    'Shop (AWS::Lambda::Function) cannot be served here: its a\\nServing at is not supported.',
+    leaveOutAdvice,
+  ]);
 });
 
 /** The paths of all values in a value. */
