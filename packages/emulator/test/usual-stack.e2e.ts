@@ -169,7 +169,6 @@ test('the command serves a stack of a stage, lists what it leaves out, prints re
     /^ {2}without effect: ordersLogRetention\w+ \(Custom::LogRetention\), .*Key\w+ \(AWS::KMS::Key\), /m,
     /^ {2}without effect: .*onEvent\w+ \(AWS::Lambda::Function\), .*Seed \(AWS::CloudFormation::CustomResource\)$/m,
     /^Not served here: Jobs \(AWS::SQS::Queue\), Bucket \(AWS::S3::Bucket\), .*, because only HTTP APIs/m,
-    /^Not served here: BucketNotifications \(Custom::S3BucketNotifications\), because it would invoke worker/m,
     /^Not served here: Environment\.Variables\.QUEUE of orders \(AWS::Lambda::Function\), because it refers/m,
     /^The function broken\w+ .* cannot be loaded: Error: no setting\nbroken\w+ ERROR .*\n.*\n +at .*broken\.js:1:7/m,
   ];
