@@ -11,7 +11,7 @@ const stub = (name: string): string =>
 
 /**
  * Modules that the SDK imports and hardly any function needs, each with the stub that replaces it. The stubs save almost
- * half of a bundle's size and load time. docs/decisions/functions.md says which test fails if the SDK changes.
+ * half of a bundle's size and load time. packages/runtime/decisions.md says which test fails if the SDK changes.
  */
 const stubs: Record<string, string> = {
   '@aws-sdk/credential-provider-node': stub('credentials'),

@@ -134,7 +134,7 @@ const eachOf = (windows: cloudwatch.Alarm[][]) => windows.map((both) => cloudwat
 type Severity = { means: string; burnRate: number; long: Window; short: Window };
 type Window = [name: string, length: Duration];
 
-/** A burn rate of 1 spends the error budget of 30 days in 30 days. docs/decisions/alarms.md says why these. */
+/** A burn rate of 1 spends the error budget of 30 days in 30 days. packages/cdk/alarms.md says why these. */
 const severities = {
   Page: {
     means: 'At this rate, the error budget of 30 days would last 50 hours, or the API cannot be reached.',
@@ -217,7 +217,7 @@ const graphs = ({ api, operations, authorizer }: Parts, tables: TableV2[]): clou
   return Object.entries(metrics).map(([title, left]) => new cloudwatch.GraphWidget({ title, left }));
 };
 
-/** Queries of the log, which cost only while somebody looks at the dashboard: docs/decisions/alarms.md. */
+/** Queries of the log, which cost only while somebody looks at the dashboard: packages/cdk/alarms.md. */
 const ofLogs = ({ operations, authorizer }: Parts): cloudwatch.IWidget[] => {
   const logs = (functions: ServiceFunction[]) => functions.map(({ log }) => log.logGroupName);
   const line = (title: string, operation: ServiceFunction, values: string) =>

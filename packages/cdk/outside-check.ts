@@ -9,7 +9,7 @@ import type { Settings } from './settings.ts';
 
 type OutsideCheckProps = Pick<Settings, 'stage' | 'tracing'> & { apiUrl: string; issuer: string };
 
-/** Calls the API every five minutes, as a client does but with a forged token: docs/decisions/alarms.md. */
+/** Calls the API every five minutes, as a client does but with a forged token: packages/cdk/alarms.md. */
 export class OutsideCheck extends BundledFunction {
   /** Goes off if every check has failed for 15 minutes, or if none has run for about 25. */
   readonly alarm: Alarm;

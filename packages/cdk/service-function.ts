@@ -17,7 +17,7 @@ type BundledFunctionProps = Pick<Settings, 'stage' | 'tracing'> & {
   entry: string;
   environment?: Record<string, string>;
   timeout: Duration;
-  /** In MB. By default 1,769, which is one whole core: docs/decisions/functions.md. */
+  /** In MB. By default 1,769, which is one whole core: packages/runtime/decisions.md. */
   memorySize?: number;
   role?: IRole;
 };
@@ -45,7 +45,7 @@ export class BundledFunction extends lambda.Function {
       architecture: lambda.Architecture.ARM_64,
       memorySize,
       timeout,
-      // The functions log this hash of their bundle with each failure: docs/decisions/functions.md.
+      // The functions log this hash of their bundle with each failure: packages/runtime/decisions.md.
       environment: { ...environment, BUNDLE_SHA256: createHash('sha256').update(bundle(entry)).digest('hex') },
       role,
       // `prod` keeps older versions so that the alias can go back to one. A version whose deployment failed is deleted:
@@ -99,7 +99,7 @@ export class ServiceFunction extends BundledFunction {
   }
 
   /**
-   * Makes CodeDeploy roll out new versions, and roll them back if an alarm goes off: docs/decisions/stack.md. Without a
+   * Makes CodeDeploy roll out new versions, and roll them back if an alarm goes off: packages/cdk/decisions.md. Without a
    * `smokeTest`, a tenth of the requests go to the new version untested.
    */
   rollOutInSteps(alarms: IAlarm[], smokeTest?: lambda.IFunction): void {

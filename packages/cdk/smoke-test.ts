@@ -13,7 +13,7 @@ type SmokeTestProps = Pick<Settings, 'stage' | 'tracing'> & {
   issuer: string;
 };
 
-/** Tests the new version of each function before it gets requests from clients: docs/decisions/stack.md. */
+/** Tests the new version of each function before it gets requests from clients: packages/cdk/decisions.md. */
 export class SmokeTest extends BundledFunction {
   constructor(scope: Construct, id: string, { functions, table, issuer, stage, tracing }: SmokeTestProps) {
     const arns = Object.entries(functions).map(([name, { currentVersion }]) => [name, currentVersion.functionArn]);

@@ -14,7 +14,7 @@ export const trustedIssuer = (
 ): TrustedIssuer & { outputs: Record<string, string> } => {
   const addPool = () => new TokenIssuer(scope, id, props);
   if (externalIssuer === undefined) return addPool();
-  // In `prod`, keep the pool while another issuer is trusted: docs/decisions/stack.md.
+  // In `prod`, keep the pool while another issuer is trusted: packages/cdk/decisions.md.
   if (props.stage === 'prod' && resourceOf(props.scopes) !== undefined) addPool();
   return { ...externalIssuer, outputs: { Issuer: externalIssuer.issuer } };
 };

@@ -6,7 +6,7 @@ import type { Stage } from './settings.ts';
 
 /**
  * A function's role, with all permissions inline. Its logical id contains their hash, so a changed permission makes a new
- * role and a new version of the function: docs/decisions/stack.md.
+ * role and a new version of the function: packages/cdk/decisions.md.
  */
 export class VersionRole extends iam.Role {
   readonly #permissions: iam.PolicyDocument;

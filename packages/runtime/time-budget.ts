@@ -3,7 +3,7 @@
 /** Lambda ends an operation's function after this time, and the client gets the gateway's 500. */
 export const functionTimeout = 5_000;
 
-/** An unfinished request gets a 503 after this time: docs/decisions/contract.md promises a response within 2.5 s. */
+/** An unfinished request gets a 503 after this time: schemas/decisions.md promises a response within 2.5 s. */
 export const responseTime = 2_300;
 
 /** How often a call to the store is tried. */

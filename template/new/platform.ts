@@ -59,15 +59,7 @@ const edits: Record<string, Edit[]> = {
   ],
   // Only this repository has these programs.
   '.github/SECURITY.md': [[/`\.ci\/sbom\.ts`.*?looks\s+for secrets\. /s, '']],
-  'docs/decisions/functions.md': [
-    [/ \(\[method\]\([^)]*\)\)/, ''],
-    [/ \(\[figures\]\([^)]*\)\)/, ''],
-  ],
-  'docs/README.md': [
-    [/, \[get help\]\([^)]*\)/, ''],
-    [/; \[what was proved where\]\([^)]*\)/, ''],
-    [/, \[benchmarks\]\([^)]*\)/, ''],
-  ],
+  'docs/README.md': [[/, \[get help\]\([^)]*\)/, '']],
 };
 
 /** @throws Error if an edit changes nothing, because the file is not as it was */

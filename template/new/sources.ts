@@ -10,6 +10,7 @@ const owned = [
   'functions',
   'infra',
   'schemas/openapi.yaml',
+  'schemas/decisions.md',
   'test',
   'client',
   'docs',
@@ -29,8 +30,6 @@ const owned = [
 /** Not copied, because they are about this repository, its figures, or the packages. */
 const ours = [
   'docs/images',
-  'docs/benchmarks.md',
-  'docs/prove.md',
   'test/docs.test.ts',
   'test/pasted-commands.e2e.ts',
   'test/plants/new-fields.e2e.ts',

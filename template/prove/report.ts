@@ -29,7 +29,7 @@ const secrets: [what: RegExp, by: string][] = [
 /** Replaces account ids, tokens, keys, names of people, and the ids of APIs, pools and clients. */
 export const redact = (text: string): string => secrets.reduce((rest, [what, by]) => rest.replaceAll(what, by), text);
 
-/** What a run does not try of the list in docs/prove.md. */
+/** What a run does not try of the list in template/prove/README.md. */
 export const notTried: [about: string, what: string, because: string][] = [
   ['Gateway', 'the default address of an API with a domain', 'it needs a domain and a certificate'],
   ['Store', '`denied` in the log', 'the smoke test stops a version without the grant'],

@@ -1,4 +1,4 @@
-# What a run tries, in this order. Each step begins with: stage | item of the list in docs/prove.md | name | a pattern
+# What a run tries, in this order. Each step begins with: stage | item of the list in template/prove/README.md | name | a pattern
 # of what it should print, or, after a question mark, what the reader of the report learns.
 
 ### dev | CloudFormation | deploy dev | ^CREATE_COMPLETE$

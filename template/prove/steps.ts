@@ -6,7 +6,7 @@ const read = (file: string): string => readFileSync(path.join(import.meta.dirnam
 /** What the scripts of the steps share. */
 export const commands = read('commands.sh');
 
-/** `about` is the item in the list of docs/prove.md, or `Besides`. steps.sh explains `expected`. */
+/** `about` is the item in the list of template/prove/README.md, or `Besides`. steps.sh explains `expected`. */
 export type Step = { kind: string; about: string; name: string; expected: string; script: string };
 
 export const steps: readonly Step[] = read('steps.sh')

@@ -99,7 +99,9 @@ const problemsOf = (command: string): string[] => {
   ];
 };
 
-const documents = globSync(['*.md', '.github/*.md', 'docs/**/*.md', 'packages/*/*.md'], { cwd: root });
+const documents = globSync(['*.md', '.github/*.md', 'docs/**/*.md', 'packages/*/*.md', 'template/prove/*.md'], {
+  cwd: root,
+});
 const commands = documents.flatMap((file) =>
   findCommands(readFileSync(path.join(root, file), 'utf8')).map((command) => [file, command] as const),
 );

@@ -91,11 +91,11 @@ test.skipIf(reasonToSkip()).each<[document: string, text: string, inText: unknow
   ['docs/operate/runbook.md', 'had not answered after 2.3 s', 2_300, responseTime],
   ['docs/operate/runbook.md', 'version 2.34 of the AWS CLI', '2.34', leastCli],
   ['docs/deploy.md', 'version 2.34 of the AWS CLI', '2.34', leastCli],
-  ['docs/prove.md', 'version 2.34 of the AWS CLI', '2.34', leastCli],
+  ['template/prove/README.md', 'version 2.34 of the AWS CLI', '2.34', leastCli],
   ['docs/operate/runbook.md', 'an operation has a time-out of 5 s', [5], [...new Set(seconds)]],
-  ['docs/decisions/contract.md', 'A body has at most 1 MiB', 2 ** 20, maxBodyBytes],
-  ['docs/decisions/contract.md', 'at most 8,192 characters', 8_192, maxHeaderLength],
-  ['docs/decisions/functions.md', 'fetched again after 5 minutes', 5, fresh],
+  ['schemas/decisions.md', 'A body has at most 1 MiB', 2 ** 20, maxBodyBytes],
+  ['schemas/decisions.md', 'at most 8,192 characters', 8_192, maxHeaderLength],
+  ['packages/runtime/decisions.md', 'fetched again after 5 minutes', 5, fresh],
 ])('%s says "%s", as the code does', (document, text, inText, inCode) => {
   expect(read(document)).toContain(text);
   expect(inCode).toEqual(inText);

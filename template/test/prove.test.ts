@@ -63,8 +63,8 @@ test('each step has another name, and something to do', () => {
   }
 });
 
-test('the steps, and what the report names as not tried, cover every item of the list in docs/prove.md', () => {
-  const list = readFileSync(new URL('../../docs/prove.md', import.meta.url), 'utf8').split('## The list')[1] ?? '';
+test('the steps, and what the report names as not tried, cover every item of the list in template/prove/README.md', () => {
+  const list = readFileSync(new URL('../prove/README.md', import.meta.url), 'utf8').split('## The list')[1] ?? '';
   const items = [...list.matchAll(/^- \*\*\[?(.+?)[.\]]/gm)].map(([, item]) => item);
   expect(items).toContain('Gateway');
   const covered = new Set([...steps.map(({ about }) => about), ...notTried.map(([about]) => about), 'Besides']);

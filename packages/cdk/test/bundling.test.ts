@@ -45,7 +45,7 @@ const smokeTest = {
 const limits: Record<string, typeof operation> = {
   authorizer,
   'smoke-test': smokeTest,
-  // It is smaller, because docs/benchmarks.md promises how fast it starts.
+  // It is smaller, because template/bench/README.md promises how fast it starts.
   [createOperation.file]: { ...operation, bytes: 188_000 },
 };
 

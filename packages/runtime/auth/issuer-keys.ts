@@ -40,7 +40,7 @@ export type IssuerKeys = {
 
 /** Caches an issuer's key set (RFC 7517) across invocations. */
 export const issuerKeys = (jwksUri: string): IssuerKeys => {
-  // SimpleFetcher uses only https, and retries once. Why not aws-jwt-verify's cache: docs/decisions/functions.md
+  // SimpleFetcher uses only https, and retries once. Why not aws-jwt-verify's cache: packages/runtime/decisions.md
   const fetcher = new SimpleFetcher({ defaultRequestOptions: { responseTimeout } });
   let cached: { keys: IssuerKey[]; fetchedAt: number } | undefined;
   let failure: string | undefined;

@@ -1,6 +1,6 @@
 /**
  * Shows what deploying the working tree would change in a stack that was deployed from another commit. Fails if the
- * change needs more than a review: docs/decisions/tools.md
+ * change needs more than a review: packages/tools/decisions.md
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

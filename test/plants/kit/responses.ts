@@ -63,7 +63,7 @@ export const testPlants = ({ send, read }: ServiceUnderTest): void => {
 
     test('if the plant is at most 400 KB', async () => {
       // In most AWS regions, DynamoDB refuses an update that sets two fields, as this one does, if their names and
-      // values together have more than 400 KB minus 41 bytes: docs/decisions/contract.md
+      // values together have more than 400 KB minus 41 bytes: schemas/decisions.md
       const name = `é${'x'.repeat(409_600 - 41 - 'name'.length - 'tag'.length - 'shade'.length - Buffer.byteLength('é'))}`;
       expect(await post(JSON.stringify({ id: 8, name, tag: 'shade' }))).toMatchObject({ status: 200 });
       expect(await read('8')).toEqual(item('8', name, 'shade'));

@@ -8,7 +8,7 @@ export const allowable: Finding['rule'][] = ['iam', 'route'];
 
 /** Advice for those who want to change the contract in a way that breaks clients. */
 export const advice =
-  'Leave the old operation as it is, and add a new one under another path. docs/decisions/tools.md says what else helps.';
+  'Leave the old operation as it is, and add a new one under another path. node_modules/@lambda-service/tools/decisions.md says what else helps.';
 
 /** Groups the findings of a change by rule. @returns the lines to print, and whether the change is allowed */
 export const verdictOn = (findings: Finding[], allowed: string[]) => {
