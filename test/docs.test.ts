@@ -241,10 +241,10 @@ test('docs/cost.md correctly multiplies what the worst case costs by the request
   }
 });
 
-test('docs/operate/limits.md gives each token and each address fewer requests than the throttle lets through in all', () => {
+test('packages/cdk/limits.md gives each token and each address fewer requests than the throttle lets through in all', () => {
   const [stage] = Object.values(propertiesOf('AWS::ApiGatewayV2::Stage', prod));
   const { ThrottlingRateLimit: rate } = Object(stage?.['DefaultRouteSettings']);
-  const limits = [...read('docs/operate/limits.md').matchAll(/-c limitPer\w+=(\d+)/g)].map(([, limit]) =>
+  const limits = [...read('packages/cdk/limits.md').matchAll(/-c limitPer\w+=(\d+)/g)].map(([, limit]) =>
     Number(limit),
   );
   expect(limits).toHaveLength(2);

@@ -1,6 +1,6 @@
 /**
  * An optional stack, deployed by hand: CloudFront and AWS WAF in front of the API, so that a client that sends too many
- * requests gets 429s and other clients do not. docs/operate/limits.md explains deployment, costs and gaps.
+ * requests gets 429s and other clients do not. packages/cdk/limits.md explains deployment, costs and gaps.
  */
 import { App, CfnOutput, Duration, Stack, Validations } from 'aws-cdk-lib';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';

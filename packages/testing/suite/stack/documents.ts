@@ -9,7 +9,10 @@ const workflow = '.github/workflows/deploy.yml';
 
 type Job = { 'timeout-minutes': number; steps?: { with?: Record<string, unknown> }[] };
 
-const documents = globSync('docs/**/*.md').map((document) => ({ document, text: readFileSync(document, 'utf8') }));
+const documents = globSync(['docs/**/*.md', 'node_modules/@lambda-service/cdk/*.md']).map((document) => ({
+  document,
+  text: readFileSync(document, 'utf8'),
+}));
 
 /** The commands in the documents that deploy an optional stack: the file of its app, and the settings it is given. */
 const recipes = documents.flatMap(({ document, text }) => {
