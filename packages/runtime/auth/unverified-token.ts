@@ -84,7 +84,7 @@ export const isExpired = ({ exp = 0 }: Claims): boolean => exp <= Date.now() / 1
 
 /**
  * Returns undefined for a malformed token. aws-jwt-verify's function also rejects a `scope` or `jti` other than a string,
- * although some issuers send a list of scopes (docs/issuers.md).
+ * although some issuers send a list of scopes (packages/runtime/issuers.md).
  */
 const decomposeUnverified = (token: string) => {
   const parts = token.split('.');

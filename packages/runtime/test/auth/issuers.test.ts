@@ -1,4 +1,4 @@
-/** Tests what docs/issuers.md says about well-known issuers, with imitations of their access tokens and ID tokens. */
+/** Tests what packages/runtime/issuers.md says about well-known issuers, with imitations of their access tokens and ID tokens. */
 
 import { inSeconds, issuer, makeKey, sign } from '@lambda-service/testing/tokens';
 import { expect, test } from 'vitest';
@@ -88,7 +88,7 @@ test.each<[string, issuer: string, what: string, change: object, settings?: Part
   ['accepted', 'Entra ID', 'a token for an application', { roles: ['Items.Create'] }],
   ['audience', 'Entra ID', 'an ID token', { ...idTokenOfEntra, aud: 'app', roles: ['Items.Create'] }],
   ['scope', 'Entra ID', 'an ID token, if client and API are one app registration', idTokenOfEntra],
-  // Such an ID token cannot be told from an access token. docs/issuers.md says how to exclude ID tokens.
+  // Such an ID token cannot be told from an access token. packages/runtime/issuers.md says how to exclude ID tokens.
   ['accepted', 'Entra ID', 'the same, with the required role', { ...idTokenOfEntra, roles: ['Items.Create'] }],
   ['accepted', 'Auth0', 'an access token', {}],
   ['accepted', 'Auth0', 'permissions', { ...auth0User, permissions: ['create:items'] }, { scopeClaim: 'permissions' }],
