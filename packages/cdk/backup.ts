@@ -1,6 +1,6 @@
 /**
  * Two optional stacks, deployed by hand: every day, AWS Backup copies the table to another region.
- * docs/operate/backup.md explains deployment, costs and gaps.
+ * packages/cdk/README.md explains deployment, costs and gaps.
  */
 import {
   App,

@@ -55,8 +55,6 @@ describe.skipIf(reasonToSkip())('a reader of the READMEs', () => {
       expect(await compile.ended).toEqual({ code: 0, stdout: '', stderr: '' });
       return run(process.execPath, [file], { ACCESS_TOKEN: token }).ended;
     };
-    const [sample = ''] = blocks('From TypeScript', 'ts');
-    expect(await node(sample)).toEqual({ code: 0, stdout: 'Swiss cheese plant\n', stderr: '' });
     const [ownSample = ''] = blocks('Add a plant', 'ts', 'client/README.md');
     expect(await node(ownSample)).toEqual({ code: 0, stdout: 'stored: Swiss cheese plant\n', stderr: '' });
   });

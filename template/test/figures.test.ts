@@ -66,7 +66,6 @@ const [, leastCli] = /version (\S+) of the AWS CLI/.exec(read('template/prove/co
 test.skipIf(reasonToSkip()).each<[document: string, text: string, inText: unknown, inCode: unknown]>([
   ['README.md', 'its bundle is 43 % smaller', -43, above(size)],
   ['README.md', 'loads in [46 % less time]', -46, above(ours?.ratios.import.median)],
-  ['README.md', '16 % off the function', -16, above(ours?.ratios.first?.median)],
   ['README.md', 'costs 2 % more CPU time', 2, above(toLogging?.median)],
   ['README.md', 'keys, cached 5 minutes', 5, fresh],
   ['README.md', 'some 50 lines with Node.js 20', 50, 10 * Math.round((5 * tooNew.length) / 10)],

@@ -39,7 +39,7 @@ export const addItem = async (table: Table, key: string, item: Item, request: On
   }
 };
 
-/** DynamoDB has no error class for an item over 400 KB (schemas/decisions.md), so look at the error's message. */
+/** DynamoDB has no error class for an item over 400 KB, so look at the error's message. */
 const isItemTooLarge = (error: unknown): boolean =>
   error instanceof Error && error.name === 'ValidationException' && /item size.*exceeded/i.test(error.message);
 
