@@ -57,8 +57,6 @@ const edits: Record<string, Edit[]> = {
     [/if git cat-file .*; then (.*); fi/, '$1'],
     [/.*# Any address.*\n/, ''],
   ],
-  // Only this repository has these programs.
-  '.github/SECURITY.md': [[/`\.ci\/sbom\.ts`.*?looks\s+for secrets\. /s, '']],
   'docs/README.md': [[/, \[get help\]\([^)]*\)/, '']],
 };
 
