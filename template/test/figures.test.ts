@@ -1,7 +1,6 @@
 /** Tests that figures in documents are those of the code. docs.test.ts tests the figures of docs/cost.md. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { bundle } from '@lambda-service/cdk/bundling';
 import { cooldown, freshFor, maxHeaderLength, minModulusLength, usableFor } from '@lambda-service/runtime/auth';
 import { maxBodyBytes } from '@lambda-service/runtime/http';
 import { responseTime } from '@lambda-service/runtime/time-budget';
@@ -15,7 +14,6 @@ import {
   withoutHashes,
 } from '@lambda-service/testing/stack';
 import { expect, test } from 'vitest';
-import bench from '../bench/results.json' with { type: 'json' };
 import { reasonToSkip } from '../contract.ts';
 
 const read = (file: string): string =>
@@ -45,12 +43,6 @@ const tokenMinutes = valuesOf('AWS::Cognito::UserPoolClient', 'AccessTokenValidi
 const preflightSeconds = valuesOf('AWS::ApiGatewayV2::Api', 'CorsConfiguration.MaxAge', dev);
 const seconds = operationNames.map(([, name]) => propertiesOf('AWS::Lambda::Function')[name]?.['Timeout']);
 
-const [ours, bare] = ['createPlant', 'bare'].map((name) => bench.handlers.find((handler) => handler.name === name));
-/** How many per cent a ratio to another handler is above (or, if negative, below) it. */
-const above = (ratio = Number.NaN): number => Math.round(100 * ratio - 100);
-const toLogging = bench.targets.find(({ measure, against }) => measure === 'warm' && against === 'logging');
-const size = bundle('create-plant.lambda.ts').length / (bare?.bytes ?? Number.NaN);
-
 const { packages }: { packages: Record<string, { engines?: { node?: string } }> } = JSON.parse(
   read('package-lock.json'),
 );
@@ -64,9 +56,6 @@ const [fresh, usable] = [freshFor / 60_000, usableFor / 60_000];
 const [, leastCli] = /version (\S+) of the AWS CLI/.exec(read('template/prove/commands.sh')) ?? [];
 
 test.skipIf(reasonToSkip()).each<[document: string, text: string, inText: unknown, inCode: unknown]>([
-  ['README.md', 'its bundle is 43 % smaller', -43, above(size)],
-  ['README.md', 'loads in [46 % less time]', -46, above(ours?.ratios.import.median)],
-  ['README.md', 'costs 2 % more CPU time', 2, above(toLogging?.median)],
   ['README.md', 'keys, cached 5 minutes', 5, fresh],
   ['README.md', 'some 50 lines with Node.js 20', 50, 10 * Math.round((5 * tooNew.length) / 10)],
   ['.github/SECURITY.md', '(500 a second, 1,000 at once)', [500, 1_000], throttle],
