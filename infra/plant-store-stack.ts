@@ -30,8 +30,7 @@ export const names = {
 export class PlantStoreStack extends ServiceStack {
   constructor(app: Construct, settings: Settings) {
     super(app, { ...settings, names });
-    const { stage, tracing, throttle, authorizerCache, allowOrigins, domain, externalIssuer, clientIds } = settings;
-    const { alarmEmail, budget } = settings;
+    const { stage, tracing, throttle, allowOrigins, domain, externalIssuer, clientIds, alarmEmail, budget } = settings;
     const common = { stage, tracing };
 
     const plants = new PlantsTable(this, names.table, { stage, throttle });
@@ -50,8 +49,7 @@ export class PlantStoreStack extends ServiceStack {
     const authorizer = new Authorizer(this, 'Authorizer', { entry: 'authorizer.lambda.ts', issuer, ...common });
 
     const cors = { operations, responseHeaders, allowOrigins };
-    const guard = { authorizer: authorizer.live, authorizerCache };
-    const api = new GuardedApi(this, 'Api', { ...guard, cors, domain, throttle, stage });
+    const api = new GuardedApi(this, 'Api', { authorizer: authorizer.live, cors, domain, throttle, stage });
     for (const { method, path, name, fn } of listRoutes(operations, functions))
       api.addRoutes({ path, methods: [HttpMethod[method]], integration: new HttpLambdaIntegration(name, fn.live) });
 

@@ -9,6 +9,7 @@ import { ApiGatewayv2DomainProperties } from 'aws-cdk-lib/aws-route53-targets';
 import type { Construct } from 'constructs';
 import type { Operation } from './operations.ts';
 import { ServiceLog } from './service-log.ts';
+import { ServiceStack } from './service-stack.ts';
 import type { Domain, Settings } from './settings.ts';
 
 /** `operations` and `responseHeaders` are those of functions/generated/contract.ts. Without origins, there is no CORS. */
@@ -17,10 +18,7 @@ type Cors = Pick<Settings, 'allowOrigins'> & {
   responseHeaders: readonly string[];
 };
 
-type GuardedApiProps = Pick<Settings, 'stage' | 'throttle' | 'domain' | 'authorizerCache'> & {
-  authorizer: IFunction;
-  cors: Cors;
-};
+type GuardedApiProps = Pick<Settings, 'stage' | 'throttle' | 'domain'> & { authorizer: IFunction; cors: Cors };
 
 /** The HTTP API, at first without routes. Its authorizer guards every route that is added. */
 export class GuardedApi extends apigateway.HttpApi {
@@ -28,8 +26,10 @@ export class GuardedApi extends apigateway.HttpApi {
   readonly outputs: { ApiUrl: string; DomainTarget?: string };
 
   constructor(scope: Construct, id: string, props: GuardedApiProps) {
-    const { authorizer, authorizerCache, cors, stage, throttle, domain } = props;
-    const { stackName } = Stack.of(scope);
+    const { authorizer, cors, stage, throttle, domain } = props;
+    const stack = Stack.of(scope);
+    const { stackName } = stack;
+    const authorizerCache = stack instanceof ServiceStack ? stack.authorizerCache : 0;
     super(scope, id, {
       apiName: stackName,
       createDefaultStage: false,

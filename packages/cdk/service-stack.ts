@@ -13,13 +13,17 @@ export type ServiceNames = { title: string; stack: string; tag: string; domainPr
 export const stackName = ({ stack }: ServiceNames, stageName: string): string =>
   stageName === 'prod' ? stack : `${stack}-${stageName}`;
 
-type ServiceStackProps = Pick<Settings, 'stage' | 'stageName' | 'tags' | 'permissionsBoundary'> & {
+type ServiceStackProps = Pick<Settings, 'stage' | 'stageName' | 'tags' | 'permissionsBoundary' | 'authorizerCache'> & {
   names: ServiceNames;
 };
 
 /** A stack with the name of its stage, whose tags `service` and `stage` tell its resources from those of other stages. */
 export class ServiceStack extends Stack {
-  constructor(app: Construct, { names, stage, stageName, tags, permissionsBoundary }: ServiceStackProps) {
+  /** GuardedApi reads this setting here, so that no stack can forget to pass it. */
+  readonly authorizerCache: number;
+
+  constructor(app: Construct, props: ServiceStackProps) {
+    const { names, stage, stageName, tags, permissionsBoundary, authorizerCache } = props;
     super(app, stackName(names, stageName), {
       description: `${names.title}: the API of schemas/openapi.yaml`,
       // CloudFormation gives these tags to all resources that support them. GitHubStack relies on service and stage.
@@ -29,6 +33,7 @@ export class ServiceStack extends Stack {
         permissionsBoundary: PermissionsBoundary.fromName(permissionsBoundary),
       }),
     });
+    this.authorizerCache = authorizerCache;
   }
 
   addOutputs(outputs: Record<string, string>): void {

@@ -78,6 +78,12 @@ test.skipIf(reasonToSkip()).each<[document: string, text: string, inText: unknow
   ['docs/deploy.md', "may keep the gateway's answer for two hours", [7_200], preflightSeconds],
   ['docs/operate/runbook.md', 'had not answered after 2.3 s', 2_300, responseTime],
   ['docs/operate/runbook.md', 'version 2.34 of the AWS CLI', '2.34', leastCli],
+  [
+    'docs/deploy.md',
+    "The service's own roles can do none of this",
+    9,
+    read('infra/deployment-policy.json').split('aws:PrincipalArn').length - 1,
+  ],
   ['docs/deploy.md', 'version 2.34 of the AWS CLI', '2.34', leastCli],
   ['template/prove/README.md', 'version 2.34 of the AWS CLI', '2.34', leastCli],
   ['docs/operate/runbook.md', 'an operation has a time-out of 5 s', [5], [...new Set(seconds)]],

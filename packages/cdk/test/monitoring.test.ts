@@ -154,7 +154,6 @@ const template = orderTemplate((stack) => {
     authorizer: authorizer.live,
     cors: { operations: {}, responseHeaders: [], allowOrigins: [] },
     throttle: { rateLimit: 1, burstLimit: 1 },
-    authorizerCache: 0,
     domain: undefined,
     stage: 'dev',
   });

@@ -152,7 +152,10 @@ export const testTokens = part('tokens', async () => {
     ['the word BEARER in capitals', (token) => request(`authorization: BEARER ${token}`)],
     // RFC 9110 section 5.5: white space around a header's value is not part of the value.
     ['white space around the header value', (token) => request(`authorization: \t Bearer ${token} \t`)],
-    ['a request line with a whole URL', (token) => request(`authorization: Bearer ${token}`, `http://localhost${path}`)],
+    [
+      'a request line with a whole URL',
+      (token) => request(`authorization: Bearer ${token}`, `http://localhost${path}`),
+    ],
   ])('the service accepts a valid token in an unusual request: %s', async (_, bytes) => {
     expect(await retryWhile(() => sendBytes(bytes(validToken)), isUnavailable), 'status').toBe(200);
   });
