@@ -95,10 +95,12 @@ const checkSchema = (contract: Contract, each: Schema): void => {
     throw notSupported(`${sibling} beside a $ref to ${$ref}`, each, sibling);
   const unknown = Object.keys(each).find((keyword) => !knownKeywords.includes(keyword) && !isAnnotation(keyword));
   if (unknown !== undefined) throw notSupported(unknown, each, unknown);
-  const { properties = {}, required, dependentRequired = {}, prefixItems, items, minItems } = each;
+  const { properties = {}, required, dependentRequired = {}, prefixItems, items, minItems, maxItems } = each;
   // Its type in TypeScript is a tuple of that length.
   if (Array.isArray(prefixItems) && (items !== false || minItems !== prefixItems.length))
     throw notSupported(`prefixItems without items: false and minItems: ${prefixItems.length}`, each, 'prefixItems');
+  // Only json-schema-to-typescript would refuse this, without a message.
+  if (Number(maxItems) < Number(minItems)) throw new Refusal('maxItems must be >= minItems.', each, 'maxItems');
   const names = [Object.keys(properties as object), required, Object.values(dependentRequired as object)].flat(2);
   const inherited = names.map(String).find(isInherited);
   if (inherited !== undefined) throw notSupported(`A field with the name ${inherited}`, each);

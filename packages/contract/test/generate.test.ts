@@ -219,6 +219,11 @@ const broken: [text: string, instead: string, message: string][] = [
     `:25:17: The type string or integer is not supported. ${ofName}/type)`,
   ],
   ['type: string\n', 'maxLength: -1\n', `:25:22: maxLength must be >= 0. ${ofName}/maxLength)`],
+  [
+    'type: string\n',
+    'type: array\n          minItems: 2\n          maxItems: 1\n',
+    `:27:21: maxItems must be >= minItems. ${ofName}/maxItems)`,
+  ],
   ['type: string\n', 'nullable: true\n', `:25:21: nullable is not supported. ${ofName}/nullable)`],
   [
     'type: string\n',
