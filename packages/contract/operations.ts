@@ -48,8 +48,14 @@ const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'];
 /** What a path item may have besides `methods`. Neither has `trace`, which API Gateway does not support. */
 const otherKeys = ['summary', 'description', 'parameters'];
 
-/** The header parameters that OpenAPI ignores. */
-const ignoredHeaders = ['accept', 'authorization', 'content-type'];
+/** Says why a header cannot be a parameter. An event has cookies only in `cookies`, and its body is never in chunks. */
+const headerProblem = (name: string): string | undefined => {
+  if (['accept', 'authorization', 'content-type'].includes(name))
+    return 'which OpenAPI ignores: remove it, as security, the body and the responses say what is sent';
+  if (['cookie', 'transfer-encoding'].includes(name)) return 'which no event of API Gateway has: remove it';
+  // A token of RFC 9110.
+  return /^[!#$%&'*+.^_`|~\w-]+$/.test(name) ? undefined : 'which cannot be the name of a header: rename it';
+};
 
 /** Matches a path that CDK and API Gateway take for a route: each segment is text without escapes, or one variable. */
 const routePath = /^\/$|^(?:\/(?:(?!\.\.?(?:\/|$))[\w.~:@!$&'()*+,;=-]+|\{[\w.:-]+\}))+$/;
@@ -214,11 +220,8 @@ class OperationReader {
     const what = `the parameter ${String(name)}`;
     if (!(String(place) in eventProperties))
       throw this.#refuse(`has ${what} in ${place}, which is not supported`, object);
-    if (place === 'header' && ignoredHeaders.includes(String(name).toLowerCase()))
-      throw this.#refuse(
-        `has ${what} in header, which OpenAPI ignores: remove it, as security, the body and the responses say what is sent`,
-        object,
-      );
+    const problem = place === 'header' && headerProblem(String(name).toLowerCase());
+    if (problem) throw this.#refuse(`has ${what} in header, ${problem}`, object);
     if (isInherited(String(name))) throw this.#refuse(`has ${what}, whose name is not supported`, object);
     const keyword = Object.keys(unsupported).find(isNoExtension);
     if (keyword !== undefined)

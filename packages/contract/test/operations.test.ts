@@ -29,6 +29,14 @@ test.each<[change: object, message: string]>([
     { parameters: [id, { ...query, in: 'header', name }] },
     `has the parameter ${name} in header, which OpenAPI ignores: remove it, as security, the body and the responses say what is sent.`,
   ]),
+  ...['Cookie', 'transfer-encoding'].map((name): [object, string] => [
+    { parameters: [id, { ...query, in: 'header', name }] },
+    `has the parameter ${name} in header, which no event of API Gateway has: remove it.`,
+  ]),
+  ...['a b', 'Authorization ', 'a:b', 'é', 'a\n'].map((name): [object, string] => [
+    { parameters: [id, { ...query, in: 'header', name }] },
+    `has the parameter ${name} in header, which cannot be the name of a header: rename it.`,
+  ]),
   [{ parameters: [{ ...id, name: 'toString' }] }, 'has the parameter toString, whose name is not supported.'],
   [{ requestBody: { content: {} } }, 'has a body that is not required, which is not supported.'],
   [
