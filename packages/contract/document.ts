@@ -10,6 +10,10 @@ export type Contract = {
   components: { schemas: Record<string, Schema>; [kind: string]: Record<string, Schema> };
 };
 
+/** The entries of an object of OpenAPI without its extensions, `x-…`. */
+export const entriesOf = <T>(object: Record<string, T>): [key: string, value: T][] =>
+  Object.entries(object).filter(([key]) => !key.startsWith('x-'));
+
 /** What is wrong at a place of a contract: at `keys` in `at`, a part of the parsed document. Its message says what to do. */
 export class Refusal extends Error {
   readonly at: object;

@@ -1,5 +1,5 @@
 /** Reads the operations of an OpenAPI document. Throws a Refusal for anything that is not supported. */
-import { type Contract, Refusal, refuseMalformed, resolve, type Schema } from './document.ts';
+import { type Contract, entriesOf, Refusal, refuseMalformed, resolve, type Schema } from './document.ts';
 import { checkBody, checkSchemas, isInherited, isSchema } from './schemas.ts';
 
 /** For each place of a parameter, the property of API Gateway's event (payload format 2.0) that has its value. */
@@ -63,7 +63,7 @@ const routePath = /^\/$|^(?:\/(?:(?!\.\.?(?:\/|$))[\w.~:@!$&'()*+,;=-]+|\{[\w.:-
 /** @throws Refusal if an HTTP API cannot have all these paths */
 const checkPaths = (paths: Contract['paths']): void => {
   const shapes = new Map<string, string>();
-  for (const path of Object.keys(paths)) {
+  for (const [path] of entriesOf(paths)) {
     const refuse = (problem: string) => new Refusal(`The path ${path} ${problem}.`, paths, path);
     if (!routePath.test(path))
       throw refuse(
@@ -80,8 +80,6 @@ const checkPaths = (paths: Contract['paths']): void => {
 };
 
 const variablesIn = (path: string): string[] => [...path.matchAll(/\{([^}]*)\}/g)].map(([, name = '']) => name);
-
-const isNoExtension = (key: string): boolean => !key.startsWith('x-');
 
 /** The keys that an operation may have, besides `x-…`. Others are refused, because this code would ignore them. */
 const operationKeys = [
@@ -104,10 +102,10 @@ export const readOperations = (contract: Contract): Operation[] => {
   if (!isSchema(contract.components?.schemas))
     throw new Refusal('The contract needs schemas in components.', contract, 'components');
   checkPaths(contract.paths);
-  const operations = Object.entries(contract.paths).flatMap(([path, item]) => {
+  const operations = entriesOf(contract.paths).flatMap(([path, item]) => {
     if (!isSchema(item)) throw new Refusal(`${path} needs an operation.`, contract.paths, path);
-    return Object.entries(item).flatMap(([key, value]) => {
-      if (otherKeys.includes(key) || !isNoExtension(key)) return [];
+    return entriesOf(item).flatMap(([key, value]) => {
+      if (otherKeys.includes(key)) return [];
       if (!methods.includes(key)) throw new Refusal(`${path} has ${key}, which is not supported.`, item, key);
       const route = `${key.toUpperCase()} ${path}`;
       if (!isSchema(value)) throw new Refusal(`${route} must be an operation.`, item, key);
@@ -149,9 +147,8 @@ class OperationReader {
   }
 
   read(shared: OperationObject['parameters'] = []): Operation {
-    const unsupported = Object.keys(this.#object).find((key) => !operationKeys.includes(key) && isNoExtension(key));
-    if (unsupported !== undefined)
-      throw this.#refuse(`has ${unsupported}, which is not supported`, this.#object, unsupported);
+    const unsupported = entriesOf(this.#object).find(([key]) => !operationKeys.includes(key));
+    if (unsupported) throw this.#refuse(`has ${unsupported[0]}, which is not supported`, this.#object, unsupported[0]);
     const { summary } = this.#object;
     const body = this.#body();
     return {
@@ -223,7 +220,7 @@ class OperationReader {
     const problem = place === 'header' && headerProblem(String(name).toLowerCase());
     if (problem) throw this.#refuse(`has ${what} in header, ${problem}`, object);
     if (isInherited(String(name))) throw this.#refuse(`has ${what}, whose name is not supported`, object);
-    const keyword = Object.keys(unsupported).find(isNoExtension);
+    const [[keyword] = []] = entriesOf(unsupported);
     if (keyword !== undefined)
       throw this.#refuse(`has ${what} with ${keyword}, which is not supported`, object, keyword);
     if (!isSchema(schema)) throw this.#refuse(`has ${what} without a schema`, object);
@@ -245,7 +242,7 @@ class OperationReader {
   }
 
   #responses(): Response[] {
-    return Object.entries(this.#object.responses ?? {}).map(([status, reference]) => {
+    return entriesOf(this.#object.responses ?? {}).map(([status, reference]) => {
       if (!/^[2345]\d\d$/.test(status))
         throw this.#refuse(`has the response ${status}, which is not supported`, this.#object, 'responses', status);
       const { headers = {}, content } = resolve(this.#contract, reference);

@@ -1,6 +1,6 @@
 /** Reads a contract for the page, and makes an example request of it. */
 import { readFile } from 'node:fs/promises';
-import { type Contract, inlined } from '../document.ts';
+import { type Contract, entriesOf, inlined } from '../document.ts';
 
 /** A JSON Schema. Other keywords than these only describe or limit its values. */
 export type Schema = {
@@ -82,8 +82,8 @@ export const exampleRequest = (contract: Contract): ExampleRequest | undefined =
 
 /** Lists the operations, each with its path, its method, and the parameters of its path. Follows references. */
 export const operationsOf = (contract: Contract) =>
-  Object.entries(inlined(contract, contract.paths) as Contract['paths']).flatMap(([path, item]) =>
-    Object.entries(item)
+  entriesOf(inlined(contract, contract.paths) as Contract['paths']).flatMap(([path, item]) =>
+    entriesOf(item)
       .filter(isOperation)
       .map(([method, operation]) => ({
         ...operation,

@@ -1,7 +1,7 @@
 /** Renders the contract as the page at /docs. Its script, page.js, sends the requests. */
 import { STATUS_CODES } from 'node:http';
 import { Marked } from 'marked';
-import type { Contract } from '../document.ts';
+import { type Contract, entriesOf } from '../document.ts';
 import { type Body, type Described, examplesOf, joined, operationsOf, type Schema, toJson } from './contract.ts';
 
 class Html {
@@ -95,7 +95,7 @@ const section = (operation: Operation, isOpen: boolean, languages: string[]): Ht
   ${markdown(description)}
   ${body}
   <h3>Statuses</h3>
-  ${Object.entries(responses).map(response)}
+  ${entriesOf(responses).map(response)}
 </details>`;
 };
 

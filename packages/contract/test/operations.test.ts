@@ -52,21 +52,9 @@ const form =
   'cannot be a route of an HTTP API: write segments such as /things or /{id}, in ASCII, without %, ?, #, spaces and a / at the end.';
 
 test.each<[paths: string[], message: string]>([
-  ...[
-    '',
-    'a',
-    'x-a',
-    '//a',
-    '/a/',
-    '/{id}/',
-    '/{id}.json',
-    '/v{id}',
-    '/{id}{no}',
-    '/a?b',
-    '/a#b',
-    '/a b',
-    '/a%20b',
-  ].map((path): [string[], string] => [[path], `The path ${path} ${form}`]),
+  ...['', 'a', '//a', '/a/', '/{id}/', '/{id}.json', '/v{id}', '/{id}{no}', '/a?b', '/a#b', '/a b', '/a%20b'].map(
+    (path): [string[], string] => [[path], `The path ${path} ${form}`],
+  ),
   ...['/ü', '/a/../b', '/.', '/{}', '/{proxy+}', '/{a b}', '/{id', '/id}', '/{{id}}', '/a\\b', 'https://a/b'].map(
     (path): [string[], string] => [[path], `The path ${path} ${form}`],
   ),
@@ -154,7 +142,7 @@ const annotations = {
   ...{ discriminator: { propertyName: 'a' }, title: 'A', example: 1 },
 };
 
-test('words about a schema, a parameter, a path or an operation change no type and no validator, wherever they stand', async () => {
+test('words about a schema, a parameter, a path, an operation or a group of these change no type and no validator, wherever they stand', async () => {
   const sources = async (words: Schema) => {
     const number = { type: 'integer', ...words };
     const a = {
@@ -171,7 +159,9 @@ test('words about a schema, a parameter, a path or an operation change no type a
     const extension = 'x-note' in words && { 'x-note': null };
     const item = contract.paths['/things/{id}'] ?? {};
     Object.assign(item, extension, { parameters: [{ ...id, ...extension }, q] });
-    Object.assign(Object(item['put']), { ...extension, parameters: undefined });
+    const responses = { ...extension, 200: { description: 'done' } };
+    Object.assign(Object(item['put']), { ...extension, parameters: undefined, responses });
+    for (const part of [contract.paths, contract.components]) Object.assign(part, extension);
     const operations = readOperations(contract);
     return [await compileTypes(contract, operations), await compileValidators(contract, operations)];
   };

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { type Contract, inlined } from 'openapi-contract/document';
+import { type Contract, entriesOf, inlined } from 'openapi-contract/document';
 import { expect } from 'vitest';
 import { parse } from 'yaml';
 import { createOperation, createRoute } from '../under-test.ts';
@@ -48,8 +48,8 @@ type Paths = Record<string, Record<string, OperationObject>>;
 const pathsOf = (each: Contract) => inlined(each, each.paths) as Paths;
 
 /** The operations of the contract, with references replaced by their targets. */
-export const operations: Operation[] = Object.entries(pathsOf(contract)).flatMap(([path, item]) =>
-  Object.entries(item)
+export const operations: Operation[] = entriesOf(pathsOf(contract)).flatMap(([path, item]) =>
+  entriesOf(item)
     .filter(([, each]) => Object(each).operationId !== undefined)
     .map(([key, { operationId: id, security, parameters = [], requestBody, responses }]) => ({
       id,
@@ -59,7 +59,7 @@ export const operations: Operation[] = Object.entries(pathsOf(contract)).flatMap
       security,
       parameters: [...((item['parameters'] ?? []) as Parameter[]), ...parameters],
       ...(requestBody && { requestBody: bodyOf(requestBody.content['application/json']) }),
-      responses: Object.entries(responses).map(([status, { headers = {}, content }]) => ({
+      responses: entriesOf(responses).map(([status, { headers = {}, content }]) => ({
         status: Number(status),
         headers: Object.keys(headers).map((name) => name.toLowerCase()),
         ...(content && bodyOf(content['application/json'])),

@@ -11,7 +11,7 @@ test('the example request sends the first example of a plant in the contract', a
   expect(JSON.parse(request?.body ?? '')).toEqual(examplesOf(requestBody ?? {})[0]);
 });
 
-const contractWith = (item: object) => ({ paths: { '/plants/{id}': item } }) as unknown as Contract;
+const contractWith = (item: object) => ({ paths: { 'x-note': null, '/plants/{id}': item } }) as unknown as Contract;
 
 const id = { name: 'id', in: 'path', example: -9223372036854775808n };
 const get = { parameters: [id], responses: {} };

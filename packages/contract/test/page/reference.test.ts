@@ -112,7 +112,10 @@ test('the page at /docs lists the fields of combined schemas, items and referenc
   const page = pageOf(
     {
       requestBody: { content: { 'application/json': { schema } } },
-      responses: { 400: { description: 'No `id`', content: { 'application/json': { schema: error } } } },
+      responses: {
+        'x-note': null,
+        400: { description: 'No `id`', content: { 'application/json': { schema: error } } },
+      },
     },
     { schemas: { Key } },
   );
