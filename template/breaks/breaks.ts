@@ -342,7 +342,6 @@ const byFile: Record<string, Record<string, string>> = {
     '[-this.#data.debug ? undefined : -]': 'A function that a debugger pauses for five seconds is ended.',
   },
   'packages/emulator/lambda/runtime.ts': {
-    '[-process.cwd = () => taskRoot;-]': 'A function looks for its files in the folder of the emulator.',
     '[-process.setSourceMapsEnabled(true);-]': 'With --debug, stack traces have lines of the bundle.',
     '    [-endLine();\n    -]send': 'The lines of Powertools are in no log.',
   },
@@ -352,6 +351,11 @@ const byFile: Record<string, Record<string, string>> = {
   'packages/emulator/lambda/modules.ts': {
     'upwards(path.dirname(parent)[-, root-])': 'A function finds a package that it does not have on Lambda.',
     "? 'module' : [-'commonjs'-]{+context.format+}": 'A function in an app of ES modules fails.',
+  },
+  'packages/emulator/lambda/task-root.ts': {
+    "code: [-'EROFS'-]{+'EACCES'+}": 'A function that writes to its folder gets another error than on Lambda.',
+    '[-process.cwd = () => root;-]': 'A function looks for its files in the folder of the emulator.',
+    '[-path.normalize(value)-]{+value+}': 'A function writes to its folder here, but fails on Lambda.',
   },
   'packages/emulator/lambda/suspend-timers.ts': {
     '[-pauses.total() === total-]{+true+} ||': 'As soon as a debugger resumes a function, the function times out.',

@@ -8,6 +8,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { loadHandler } from './load-handler.ts';
 import { limitModules } from './modules.ts';
 import { captureLog, errorText, logError, RuntimeError } from './reports.ts';
+import { enterTaskRoot } from './task-root.ts';
 
 /**
  * `certificates` are certificate authorities (PEM) that the function trusts besides Node's default ones. If `debug` is
@@ -98,8 +99,7 @@ const toJson = (result: unknown): string => {
 
 const taskRoot = env['LAMBDA_TASK_ROOT'] ?? '';
 limitModules(taskRoot);
-// A thread cannot change its working directory, but code may ask for it.
-process.cwd = () => taskRoot;
+enterTaskRoot(taskRoot);
 const handler = await loadHandler(taskRoot, env['_HANDLER'] ?? '').catch((error) => crash(error, 1));
 
 parentPort?.on('message', async (invocation: Invocation) => {

@@ -1,6 +1,7 @@
-/** Tests which modules a function finds: as on Lambda, only those in its folder and of the runtime. */
+/** Tests which modules and files a function finds: as on Lambda, only those in its folder and of the runtime. */
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { folderWith, functionOf, resultOf } from './kit/one-function.ts';
 
 /** Files of a package, whose value is `value`. */
@@ -82,8 +83,63 @@ test('a .js file is the kind of module that it is on Lambda', async () => {
   expect(await resultIn(files, Object.keys(expected))).toEqual(expected);
 });
 
-test('the folder of a function is the working directory, and may be given as a relative path', async () => {
-  const folder = await folderWith({ 'index.js': 'exports.handler = async () => process.cwd()' });
-  const fn = await functionOf({}, { folder: path.relative(process.cwd(), folder) });
-  expect(resultOf(await fn.invoke())).toBe(folder);
+describe('the folder of a function', () => {
+  /** Evaluates the expressions in a function. @returns the value of each, or the code of its error */
+  const run = (...expressions: string[]) => {
+    const code = `import fs, { existsSync, readFileSync } from 'node:fs'; import path from 'node:path';
+      import { text as readText } from 'node:stream/consumers'; import { promisify } from 'node:util';
+      const { url, dirname } = import.meta;
+      export const handler = ${evaluating("eval('(async () => ' + text + ')()').catch(({ code }) => code)")}`;
+    return resultIn({ 'data.txt': 'data', 'index.mjs': code }, expressions);
+  };
+
+  /** The same value for each expression. */
+  const sameFor = (expressions: string[], value: string) =>
+    Object.fromEntries(expressions.map((each) => [each, value]));
+
+  test('is the working directory', async () => {
+    const expressions = [
+      "readFileSync('data.txt', 'utf8')",
+      "fs.promises.readFile('./data.txt', 'utf8')",
+      "promisify(fs.readFile)('data.txt', 'utf8')",
+      "readText(fs.createReadStream('data.txt'))",
+      "readFileSync(path.resolve('data.txt'), 'utf8')",
+      "readFileSync(path.join(process.cwd(), 'data.txt'), 'utf8')",
+      "readFileSync(Buffer.from('data.txt'), 'utf8')",
+      "existsSync('data.txt') && fs.statSync('.').isDirectory() && 'data'",
+    ];
+    expect(await run(...expressions)).toEqual(sameFor(expressions, 'data'));
+  });
+
+  test('is read-only', async () => {
+    const expressions = [
+      "fs.writeFileSync('new.txt', '')",
+      "fs.promises.appendFile(process.env.LAMBDA_TASK_ROOT + '/data.txt', '')",
+      "promisify(fs.mkdir)('new')",
+      "new Promise((_, reject) => fs.createWriteStream('new.txt').on('error', reject))",
+      "fs.openSync('data.txt', fs.constants.O_RDWR)",
+      "fs.promises.open('data.txt', 'a')",
+      "fs.copyFileSync('data.txt', 'new.txt')",
+      "fs.renameSync('data.txt', '/tmp/data.txt')",
+      "fs.symlinkSync('/tmp', 'new')",
+      "fs.writeFileSync(new URL('new.txt', url), '')",
+      "fs.promises.writeFile(new URL('new.txt', url), '')",
+      "fs.writeFileSync(Buffer.from(dirname + '/new.txt'), '')",
+      "fs.writeFileSync('/tmp/..' + dirname + '/new.txt', '')",
+    ];
+    expect(await run(...expressions)).toEqual(sameFor(expressions, 'EROFS'));
+  });
+
+  test('may be given as a relative path', async () => {
+    const folder = await folderWith({ 'index.js': 'exports.handler = async () => process.cwd()' });
+    const fn = await functionOf({}, { folder: path.relative(process.cwd(), folder) });
+    expect(resultOf(await fn.invoke())).toBe(folder);
+  });
+
+  test('does not limit what a function writes elsewhere, such as in /tmp', async () => {
+    const folder = await folderWith({});
+    const copying = `fs.copyFileSync('data.txt', ${JSON.stringify(path.join(folder, 'copy.txt'))})`;
+    expect(await run(copying)).toEqual({});
+    expect(await readdir(folder)).toEqual(['copy.txt']);
+  });
 });
