@@ -18,7 +18,7 @@ export const readAuthorizer = (authorizer: Authorizer, findTarget: FindTarget, j
 };
 
 const readIdentitySources = (authorizer: Authorizer): string[] => {
-  const identitySources = authorizer.list('IdentitySource').map(String);
+  const identitySources = authorizer.texts('IdentitySource');
   for (const source of identitySources) {
     if (/^\$(request\.(header|querystring)\.[^\s.]+|context\.routeKey)$/.test(source)) continue;
     const advice = 'Use $request.header.NAME, $request.querystring.NAME or $context.routeKey.';
@@ -58,11 +58,9 @@ const readJwtAuthorizer = (authorizer: Authorizer, jwt?: JwtIssuer): JwtAuthoriz
       throw authorizer.refuse(`${error.reason}: ${passJwt}`);
     }
   };
-  const issuer = String(read('Issuer', Issuer, jwt?.issuer));
-  const audience = [Audience ?? []]
-    .flat()
-    .flatMap((each) => read('Audience', each, jwt?.audience))
-    .map(String);
+  const issuer = authorizer.textIn(`${path}.Issuer`, read('Issuer', Issuer, jwt?.issuer));
+  const audiences = [Audience ?? []].flat().flatMap((each) => read('Audience', each, jwt?.audience));
+  const audience = authorizer.textsIn(`${path}.Audience`, audiences);
   const [identitySource, ...others] = readIdentitySources(authorizer);
   if (identitySource === undefined || others.length > 0 || identitySource === '$context.routeKey')
     throw authorizer.refuse('it needs exactly one IdentitySource, a header or a query parameter with the token');
@@ -82,5 +80,5 @@ export const readAuthorization = (
   const authorizer = authorizers.get(route.text('AuthorizerId'));
   if (authorizer === undefined) throw route.refuse('its AuthorizerId is not an authorizer of the template');
   route.mustBe('AuthorizationType', [authorizer.target ? 'CUSTOM' : 'JWT']);
-  return authorizer.target ? { authorizer } : { authorizer, scopes: route.list('AuthorizationScopes').map(String) };
+  return authorizer.target ? { authorizer } : { authorizer, scopes: route.texts('AuthorizationScopes') };
 };

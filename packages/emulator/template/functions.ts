@@ -5,7 +5,7 @@ import { aliasArn, arnOfFunction, functionName, functionNameIn, onlyVersion, ver
 import type { Resource } from './resource.ts';
 import type { Resources } from './resources.ts';
 import { readPolicies } from './roles.ts';
-import { namesIn, own } from './template.ts';
+import { namesIn, own, UnknownValue } from './template.ts';
 
 type FunctionResource = Resource<'AWS::Lambda::Function'>;
 
@@ -23,8 +23,8 @@ export const readFunction = (
   assets: string,
   environment: Environment,
 ): FunctionSpec => {
-  if (fn.raw('Layers') !== undefined) fn.leaveOut('Layers', 'bundle what the function needs instead');
-  if (fn.raw('VpcConfig') !== undefined)
+  if (isSet(fn, 'Layers')) fn.leaveOut('Layers', 'bundle what the function needs instead');
+  if (isSet(fn, 'VpcConfig'))
     fn.leaveOut('VpcConfig', 'this machine is not in that network, so the function may reach other hosts');
   fn.text('FunctionName', '', /^[\w-]{1,64}$/);
   fn.mustBe('PackageType', ['Zip', undefined]);
@@ -46,6 +46,16 @@ export const readFunction = (
   };
 };
 
+/** Whether a property is more than an empty list. What is unknown here may be in it. */
+const isSet = (fn: FunctionResource, name: 'Layers' | 'VpcConfig'): boolean => {
+  try {
+    return [fn.evaluateKnown(name, fn.raw(name)) ?? []].flat().length > 0;
+  } catch (error) {
+    if (error instanceof UnknownValue) return true;
+    throw error;
+  }
+};
+
 /** @throws Error if no function has a name in `environment` */
 export const checkNames = (resources: Resources, environment: Environment): void => {
   const names = resources.ofType('AWS::Lambda::Function').map(functionName);
@@ -62,7 +72,7 @@ export const checkNames = (resources: Resources, environment: Environment): void
 const readCode = (fn: FunctionResource, assets: string): Pick<FunctionSpec, 'folder' | 'inlineCode'> => {
   const { ZipFile: code } = Object(fn.raw('Code')) as { ZipFile?: unknown };
   if (code === undefined) return { folder: path.join(assets, assetOf(fn, 'Code', fn.raw('Code'))) };
-  return { folder: '', inlineCode: String(fn.evaluate('Code.ZipFile', code)) };
+  return { folder: '', inlineCode: fn.textIn('Code.ZipFile', fn.evaluate('Code.ZipFile', code)) };
 };
 
 /**

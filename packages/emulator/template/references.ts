@@ -2,7 +2,7 @@ import type { Account, JwtIssuer } from '../served-stack.ts';
 import type { Deployment } from './cloud-assembly.ts';
 import { referenceTo } from './names.ts';
 import type { Resource, Stack } from './resource.ts';
-import { evaluateKnown, named, own, type Scope, type Template, UnknownValue } from './template.ts';
+import { evaluateKnown, named, own, type Place, Refusal, type Scope, type Template, UnknownValue } from './template.ts';
 
 /** What a look-up needs of the stack. */
 type LookUpStack = Pick<Stack, 'account' | 'scope'> & { find: (logicalId: string) => Resource | undefined };
@@ -14,7 +14,7 @@ export const makeLookUp =
     if (attribute === undefined) {
       if (name === 'AWS::NoValue') return undefined;
       const parameter = own(template.Parameters, name);
-      const value = own(pseudoParameters(resources.account, nameOnAws), name) ?? defaultOf(parameter);
+      const value = own(pseudoParameters(resources.account, nameOnAws), name) ?? defaultOf(name, parameter, place);
       if (value !== undefined) return value;
       if (parameter) throw new UnknownValue(place, `refers to the parameter ${name}, which has no default value`, name);
     }
@@ -82,13 +82,18 @@ const pseudoParameters = (account: Account, stackName?: string): Record<string, 
   'AWS::URLSuffix': 'amazonaws.com',
 });
 
+type Parameter = NonNullable<Template['Parameters']>[string];
+
 /**
  * A parameter's default value. Undefined if the parameter has none, or if the value is in SSM, where only
  * CloudFormation can look it up.
  */
-const defaultOf = ({ Type = 'String', Default }: { Type?: string; Default?: unknown } = {}): unknown => {
+const defaultOf = (name: string, { Type = 'String', Default }: Parameter = {}, place: Place): unknown => {
   if (Default === undefined || /^AWS::SSM::/.test(Type)) return undefined;
   if (!/^(CommaDelimitedList|List<.*>)$/.test(Type)) return Default;
-  const list = String(Default).trim();
-  return list.split(/\s*,\s*/);
+  if (typeof Default !== 'object')
+    return String(Default)
+      .trim()
+      .split(/\s*,\s*/);
+  throw new Refusal(place.resource, `its ${place.path} refers to the parameter ${name}, whose Default is not a string`);
 };

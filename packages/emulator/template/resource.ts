@@ -70,9 +70,20 @@ export class Resource<T extends ServedType = ServedType> {
     const value = this.get(name);
     if (value === undefined && otherwise !== undefined) return otherwise;
     if (value === undefined) throw this.refuse(`it has no ${name}`, `Set its ${name}.`);
-    if (typeof value === 'object') throw this.refuse(`its ${name} is not a string`, 'Set it to a string.');
-    if (form.test(String(value))) return String(value);
+    const text = this.textIn(name, value);
+    if (form.test(text)) return text;
     throw this.unsupported(name, value, `AWS accepts only what matches ${form.source}.`);
+  }
+
+  /** Checks that a value in a property is a string, or what CloudFormation converts to one. */
+  textIn(path: string, value: unknown): string {
+    if (value !== undefined && typeof value !== 'object') return String(value);
+    throw this.refuse(`its ${path} is not a string`, 'Set it to a string.');
+  }
+
+  /** Checks each value in a list. */
+  textsIn(path: string, values: unknown[]): string[] {
+    return values.map((value, index) => this.textIn(`${path}.${index}`, value));
   }
 
   /** A property that is a number. `otherwise` is the default. */
@@ -93,6 +104,10 @@ export class Resource<T extends ServedType = ServedType> {
     const value = this.get(name) ?? [];
     if (!Array.isArray(value)) throw this.refuse(`its ${name} is not a list`, 'Set it to a list.');
     return value;
+  }
+
+  texts(name: ReadProperty<T>): string[] {
+    return this.textsIn(name, this.list(name));
   }
 
   /**

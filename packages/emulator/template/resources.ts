@@ -44,7 +44,9 @@ export class Resources {
     const lookUp = makeLookUp(template, deployment, this);
     this.scope = {
       lookUp: (name, attribute, place) =>
-        this.#once([name, attribute].join('.'), place, () => lookUp(name, attribute, place)),
+        this.#once(attribute === undefined ? name : `${name}.${attribute}`, place, () =>
+          lookUp(name, attribute, place),
+        ),
       conditions: template.Conditions,
       once: (...search) => this.#once(...search),
       mappings: template.Mappings,
@@ -171,8 +173,8 @@ const checkForm = ({ Resources: resources, ...others }: Template): void => {
   if (!isObject(resources)) throw error('The section Resources');
   for (const [logicalId, resource] of Object.entries(resources)) {
     const { Type, Properties = {} }: Partial<TemplateResource> = isObject(resource) ? resource : {};
-    const isValid =
-      isObject(Properties) && /^[\w:@-]+$/.test(String(Type ?? '')) && /^[a-z\d]{1,255}$/i.test(logicalId);
+    const isType = typeof Type === 'string' && /^[\w:@-]+$/.test(Type);
+    const isValid = isType && isObject(Properties) && /^[a-z\d]{1,255}$/i.test(logicalId);
     if (!isValid || !isShallow(resource)) throw error(`The resource ${JSON.stringify(logicalId)}`);
   }
   for (const name of ['Conditions', 'Mappings', 'Outputs', 'Parameters'] as const) {

@@ -54,8 +54,8 @@ export const readPolicies = (fn: Resource<'AWS::Lambda::Function'>, resources: R
     return readDocument(role, `${path}.PolicyDocument`, document);
   });
   const managed = role
-    .list('ManagedPolicyArns')
-    .flatMap((each) => readManaged(role, 'managed policy', String(each), resources) ?? []);
+    .texts('ManagedPolicyArns')
+    .flatMap((each) => readManaged(role, 'managed policy', each, resources) ?? []);
   const attached = resources
     .ofType('AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy')
     .filter((policy) => policy.list('Roles').includes(roleName(role)))
@@ -101,13 +101,15 @@ const readDocument = (holder: PolicyHolder, path: string, document: unknown): St
  */
 const readStatement = (holder: PolicyHolder, path: string, statement: unknown): Statement[] => {
   const { Action, NotAction } = holder.object(path, statement);
-  const actions = [holder.evaluate(`${path}.Action`, Action ?? [])].flat().map(String);
+  const texts = (name: string, value: unknown) =>
+    holder.textsIn(`${path}.${name}`, [holder.evaluate(`${path}.${name}`, value)].flat());
+  const actions = texts('Action', Action ?? []);
   if (NotAction === undefined && !actions.some((action) => /^(\*$|\*:|dynamodb:)/i.test(action))) return [];
   const fields = holder.fields(path, statement, ['Sid', 'Effect', 'Action', 'Resource']);
   if (fields.Effect !== 'Allow' && fields.Effect !== 'Deny') {
     throw holder.refuse(`its ${path}.Effect is neither Allow nor Deny`, 'Set it to one of them.');
   }
-  const resources = [holder.evaluate(`${path}.Resource`, fields.Resource)].flat().map(String);
+  const resources = texts('Resource', fields.Resource);
   const [variable] = /\$\{[^}]*\}/.exec(resources.join()) ?? [];
   if (variable !== undefined) {
     throw holder.refuse(`its ${path}.Resource has a policy variable, ${variable}`);

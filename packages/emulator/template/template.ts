@@ -143,6 +143,8 @@ const evaluateAny = (value: unknown, place: Place, scope: Scope): unknown => {
   );
 };
 
+const maxLength = 1_000_000;
+
 const call = (name: string, argument: unknown, place: Place, scope: Scope): unknown => {
   const malformed = () => new Refusal(place.resource, `its ${place.path} has a malformed ${name}`);
   const text = (part: unknown): string => {
@@ -184,11 +186,18 @@ const call = (name: string, argument: unknown, place: Place, scope: Scope): unkn
       return existing(own(own(own(scope.mappings, text(first)), text(second)), text(third)));
     case 'Fn::Sub': {
       const variables = new Map(Object.entries((second ?? {}) as object));
+      const values = new Map<string, string>();
+      let length = 0;
       return text(first).replace(/\$\{([^}]*)\}/g, (_, key: string) => {
         if (key.startsWith('!')) return `\${${key.slice(1)}}`;
-        if (variables.has(key)) return text(variables.get(key));
         const [logicalId = '', attribute] = key.trim().split(/\.(.*)/);
-        return text(attribute === undefined ? { Ref: logicalId } : { 'Fn::GetAtt': [logicalId, attribute] });
+        const reference = attribute === undefined ? { Ref: logicalId } : { 'Fn::GetAtt': [logicalId, attribute] };
+        // Each once: a value may have variables, too, and so on.
+        const value = values.get(key) ?? text(variables.has(key) ? variables.get(key) : reference);
+        values.set(key, value);
+        length += value.length;
+        if (length <= maxLength) return value;
+        throw new Refusal(place.resource, `its ${place.path} has a ${name} whose value is over 1,000,000 characters`);
       });
     }
     case 'Fn::Equals':

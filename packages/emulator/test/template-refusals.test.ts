@@ -114,9 +114,11 @@ const functions: Row[] = [
   ['Shop', variable('a', 'A=B'), 'its Environment.Variables.A=B has a name that AWS refuses'],
   ['Shop', { Environment: { Variables: { Ref: 'AWS::NoValue' } } }, 'its Environment.Variables is not an object'],
   ['Shop', { FunctionName: { Ref: 'Shop' } }, 'its FunctionName depends on itself, or on too much, by Shop.'],
+  ['Orders', { TableName: { Ref: 'Orders' } }, 'its TableName depends on itself, or on too much, by Orders.\n'],
   ['Shop', variable(['a']), 'its Environment.Variables.NAME is not a string'],
   ['Shop', variable('mine', 'AWS_SESSION_TOKEN'), 'its Environment.Variables.AWS_SESSION_TOKEN is reserved by Lambda'],
   ['Shop', variable('a', 'AWS_ENDPOINT_URL_DYNAMODB'), 'its Environment.Variables.AWS_ENDPOINT_URL_DYNAMODB must'],
+  ...[{ a: 1 }, null].map((ZipFile): Row => ['Shop', { Code: { ZipFile } }, 'its Code.ZipFile is not a string']),
   ['Shop', { Code: { S3Key: 'theirs.zip' } }, 'its Code is not a CDK asset'],
   ['Shop', { Code: { S3Bucket: { Ref: 'NoDefault' }, S3Key: { Ref: 'NoDefault' } } }, 'its Code.S3Key refers to the'],
   ['Shop', { LoggingConfig: { LogFormat: 'JSON', ApplicationLogLevel: 'X' } }, 'its LoggingConfig.ApplicationLogLevel'],
@@ -144,6 +146,9 @@ const api: Row[] = [
     { AuthorizerResultTtlInSeconds: 1, IdentitySource: [] },
     'its AuthorizerResultTtlInSeconds needs an IdentitySource',
   ],
+  ['GuardAuthorizer', { IdentitySource: [{ a: 1 }] }, 'its IdentitySource.0 is not a string'],
+  ['GuardAuthorizer', jwtAuthorizer({ a: 1 }, []), `${jwtConfiguration}.Issuer is not a string`],
+  ['GuardAuthorizer', jwtAuthorizer(literal, [{ a: 1 }]), `${jwtConfiguration}.Audience.0 is not a string`],
   ['GuardAuthorizer', { AuthorizerType: 'JWT' }, 'its JwtConfiguration is not an object'],
   ['GuardAuthorizer', jwtAuthorizer(literal, [{ Ref: 'Pool' }]), `${jwtConfiguration}.Audience ${unknownPool}`],
   [
@@ -178,6 +183,9 @@ const roles: Row[] = [
   ['ShopPolicy', { PolicyDocument: { Statement: null } }, 'its PolicyDocument.Statement.0 is not an object'],
   ['ShopPolicy', { PolicyDocument: {} }, 'its PolicyDocument.Statement.0 is not an object'],
   ['ShopPolicy', statement({ Action: undefined, NotAction: 's3:*' }), `its ${inStatement}.NotAction is not supported`],
+  ['ShopPolicy', statement({ Action: ['dynamodb:*', { a: 1 }] }), `its ${inStatement}.Action.1 is not a string`],
+  ['ShopPolicy', statement({ Resource: [{ a: 1 }] }), `its ${inStatement}.Resource.0 is not a string`],
+  ['ShopRole', { ManagedPolicyArns: [{ a: 1 }] }, 'its ManagedPolicyArns.0 is not a string'],
   ['ShopPolicy', statement({ Effect: 'Perhaps' }), `its ${inStatement}.Effect is neither Allow nor Deny`],
   ['ShopPolicy', statement({ Resource: { Ref: 'Logs' } }), `its ${inStatement}.Resource refers to Logs`],
   ['ShopPolicy', statement({ Resource: '${aws:a}' }), `its ${inStatement}.Resource has a policy variable, \${aws:a}`],
@@ -228,7 +236,10 @@ const chain = (length: number, of: (next: object) => object) =>
 
 test.each<[what: string, changes: object]>([
   ['resource "Shop"', { Resources: { Shop: null } }],
-  ['resource "Shop"', { Resources: { Shop: { Type: {} } } }],
+  ...[{}, 5, ['AWS::SNS::Topic']].map((Type): [string, object] => [
+    'resource "Shop"',
+    { Resources: { Shop: { Type } } },
+  ]),
   ['resource "Shop"', { Resources: { Shop: { Type: 'Custom::A\nServing at' } } }],
   ['resource "Shop"', { Resources: { Shop: { Type: 'AWS::Lambda::Function', Properties: null } } }],
   ['resource "Shop"', { Resources: { Shop: resource('AWS::Lambda::Function', { Code: nested(3_000) }) } }],
@@ -302,6 +313,10 @@ test('readTemplate names several unknown types and properties at once, a line ea
   expect(message.split('\n').map((line) => line.split(' (')[0])).toEqual(['Shop', 'Shop', 'Queue', leaveOutAdvice]);
 });
 
+/** A text that is 50 times as long as the next one, and so on. */
+const repeated = (levels: number): unknown =>
+  levels === 0 ? 'x' : { 'Fn::Sub': ['${a}'.repeat(50), { a: repeated(levels - 1) }] };
+
 const { id, region } = account;
 const arnIn = (service: string, name: string): string => `arn:aws:${service}:${region}:${id}:${name}`;
 
@@ -335,6 +350,8 @@ test.each<[value: unknown, reason: string, madeUp?: string]>([
   [{ 'Fn::Select': [3, ['a']] }, 'has a malformed Fn::Select'],
   [{ 'Fn::Split': ['-', ['a']] }, 'has a malformed Fn::Split'],
   [{ 'Fn::Sub': [['a']] }, 'has a malformed Fn::Sub'],
+  [repeated(8), 'has a Fn::Sub whose value is over 1,000,000 characters.\n'],
+  [{ Ref: 'NoText' }, 'refers to the parameter NoText, whose Default is not a string'],
   [{ 'Fn::FindInMap': ['Sizes', 'small', 'height'] }, 'has a malformed Fn::FindInMap'],
 ])('readTemplate refuses the variable %j: it %s; with leaveOut, its value is %s', (value, reason, madeUp) => {
   const changes = { Shop: variable(value) };

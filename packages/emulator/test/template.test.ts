@@ -209,11 +209,16 @@ describe('readTemplate', () => {
   test.each([
     ['Shop', { MemorySize: 128, Timeout: 1, ReservedConcurrentExecutions: 1 }],
     ['Shop', { MemorySize: '10240', Timeout: 900 }],
+    ['Shop', { Layers: [], VpcConfig: { Ref: 'AWS::NoValue' } }],
+    ['Shop', { Layers: { Ref: 'AWS::NoValue' } }],
     ['ShopIntegration', { TimeoutInMillis: 50 }],
     ['Api', { CorsConfiguration: { MaxAge: -1, AllowCredentials: 'false', AllowOrigins: ['*'] } }],
-  ])('accepts values at a limit of the allowed range in the properties of %s: %j', (logicalId, properties) => {
-    expect(() => read({ [logicalId]: properties })).not.toThrow();
-  });
+  ])(
+    'accepts values at a limit of the allowed range, or none, in the properties of %s: %j',
+    (logicalId, properties) => {
+      expect(() => read({ [logicalId]: properties })).not.toThrow();
+    },
+  );
 
   const paths = ['GET /', 'GET /orders/{id+}', 'POST /orders/{id}', 'GET /orders/id', 'PUT /~a.b:c/{d-e}'];
   const routeKeys = ['$default', ...paths];

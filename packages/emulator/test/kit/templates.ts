@@ -253,6 +253,7 @@ const original = {
   Parameters: {
     Seconds: { Type: 'Number', Default: '7' },
     NoDefault: { Type: 'String' },
+    NoText: { Type: 'CommaDelimitedList', Default: { a: 1 } },
     FromSsm: { Type: 'AWS::SSM::Parameter::Value<String>', Default: '/shop/name' },
     Origins: { Type: 'CommaDelimitedList', Default: 'https://shop.example, https://www.shop.example' },
   },
