@@ -33,8 +33,13 @@ export const readStacks = (folder: string, root = folder): Stack[] => {
 /** The path of a file or folder. @throws Error if it is not in the folder `root`, or is `root` itself */
 const inside = (root: string, folder: string, name: unknown, manifest: string): string => {
   const found = path.join(folder, String(name));
-  if (realpathSync(found).startsWith(realpathSync(root) + path.sep)) return found;
-  throw new Error(`${manifest} names ${JSON.stringify(name)}, which is not in ${root}.`);
+  const named = `${manifest} names ${JSON.stringify(name)}, which`;
+  try {
+    if (realpathSync(found).startsWith(realpathSync(root) + path.sep)) return found;
+  } catch (cause) {
+    throw new Error(`${named} cannot be read. Run \`cdk synth\` again.`, { cause });
+  }
+  throw new Error(`${named} is not in ${root}.`);
 };
 
 const readTemplateFile = (file: string): Template => {

@@ -66,15 +66,16 @@ test.each<[artifacts: unknown, message: string]>([
   [stackOf('../secret.json'), 'FOLDER/manifest.json names "../secret.json", which is not in FOLDER.'],
   [stackOf('link.json'), 'FOLDER/manifest.json names "link.json", which is not in FOLDER.'],
   [stackOf('a/../../cdk.out-2/secret.json'), 'which is not in FOLDER.'],
-  [stackOf(7), 'FOLDER/7'],
+  ...[7, 'gone/orders.json', 'a\0b'].map((name): [unknown, string] => [
+    stackOf(name),
+    `FOLDER/manifest.json names ${JSON.stringify(name)}, which cannot be read. Run \`cdk synth\` again.`,
+  ]),
   [stackOf('broken.json'), 'FOLDER/broken.json cannot be read: '],
   [stackOf('empty.json'), 'Resources in FOLDER/empty.json is not an object. '],
   [stackOf('list.json'), 'FOLDER/list.json is not an object. '],
   ...['.', '..', '', 'a/..', 'self', 7].map((directoryName): [unknown, string] => [
     { Prod: { type: 'cdk:cloud-assembly', properties: { directoryName } } },
-    String(directoryName) === '7'
-      ? 'FOLDER/7'
-      : `FOLDER/manifest.json names ${JSON.stringify(directoryName)}, which is not in`,
+    `FOLDER/manifest.json names ${JSON.stringify(directoryName)}, which ${directoryName === 7 ? 'cannot be read' : 'is not in'}`,
   ]),
 ])('readStacks refuses the artifacts %j: %s', async (artifacts, message) => {
   const parent = await temporaryFolder();
