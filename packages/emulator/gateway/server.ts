@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { inspect } from 'node:util';
 import { printable } from '../command/text.ts';
 import type { LogLine } from '../lambda/functions.ts';
-import { isForThisMachine } from '../servers.ts';
+import { isForThisMachine, otherHostOf } from '../servers.ts';
 import type { Respond, Responded } from './api.ts';
 import { splitTarget } from './request.ts';
 import { type HttpResponse, otherHost } from './response.ts';
@@ -73,9 +73,9 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
   return createServer({ maxHeaderSize: 64 * 1024, ...limits }, handle);
 };
 
-const refuseHost = ({ headers: { host }, socket }: IncomingMessage): Responded => ({
-  response: otherHost(socket.localPort),
-  error: `the host ${host} is refused`,
+const refuseHost = (request: IncomingMessage): Responded => ({
+  response: otherHost(request.socket.localPort),
+  error: `the host ${otherHostOf(request)} is refused`,
 });
 
 /** Makes a request id that looks like API Gateway's: 15 characters and a `=`. */

@@ -146,20 +146,24 @@ describe('the gateway accepts', () => {
   });
 });
 
-test.each([
+test.each<[target: string, host: string, refused?: string]>([
   ['/', 'rebound.example:80'],
   ['/', 'localhost.rebound.example'],
   ['/', '127.0.0.1@rebound.example'],
   ['/', ''],
-  ['http://rebound.example/', 'localhost'],
-])('the gateway refuses the request target %s with the Host header %j, and calls nothing', async (target, host) => {
-  const intercept = () => expect.fail('called');
-  const { port, called, log } = await start({}, { routes }, { intercept });
-  const response = await sendHead(port, `GET ${target} HTTP/1.1`, `Host: ${host}`);
-  expect(response).toMatchObject({ status: 421, body: `{"message":"Use the address http://127.0.0.1:${port}."}` });
-  const error = `the host ${host} is refused`;
-  expect([called, log]).toMatchObject([[], [{ status: 421, error }]]);
-});
+  ['http://rebound.example/', 'localhost', 'rebound.example'],
+  ['/', 'localhost\r\nHost: rebound.example', 'rebound.example'],
+])(
+  'the gateway refuses the request target %s with the Host header %j, and calls nothing',
+  async (target, host, refused = host) => {
+    const intercept = () => expect.fail('called');
+    const { port, called, log } = await start({}, { routes }, { intercept });
+    const response = await sendHead(port, `GET ${target} HTTP/1.1`, `Host: ${host}`);
+    expect(response).toMatchObject({ status: 421, body: `{"message":"Use the address http://127.0.0.1:${port}."}` });
+    const error = `the host ${refused} is refused`;
+    expect([called, log]).toMatchObject([[], [{ status: 421, error }]]);
+  },
+);
 
 test.each([
   ['100-continue', 100, /^HTTP\/1\.1 200 /],
