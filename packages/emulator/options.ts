@@ -83,6 +83,7 @@ const publicKey = must(
 );
 
 const jwt = must('{ issuer: "...", audience: ["..."], jwks: { keys: [...] } }', (value) => Object(value).issuer);
+const jwks = must('{ keys: [...] }', (value) => Array.isArray(Object(value).keys));
 const stores = must('{ folder } or { endpoint }', (value) => 'folder' in Object(value) !== 'endpoint' in Object(value));
 
 const checks: Record<NamesOf<ServeOptions>, Check> = {
@@ -93,7 +94,7 @@ const checks: Record<NamesOf<ServeOptions>, Check> = {
   store: fields({ folder: a('string'), endpoint: a('string') }, stores),
   certificates: each(list, certificate),
   jwt: fields(
-    { issuer: a('string'), audience: each(list, a('string')), jwks: fields({ keys: each(list, publicKey) }) },
+    { issuer: a('string'), audience: each(list, a('string')), jwks: fields({ keys: each(list, publicKey) }, jwks) },
     jwt,
   ),
   port: must(

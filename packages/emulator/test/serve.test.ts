@@ -66,7 +66,8 @@ test.each([
     { jwt: { issuer: 'https://issuer.example', jwks: { keys: ['k'] } } },
     'The option jwt.jwks.keys.0 must be a public key (JWK), ',
   ],
-  [{ jwt: { issuer: 'https://issuer.example', jwks: [] } }, 'The option jwt.jwks must be an object, not [].'],
+  [{ jwt: { issuer: 'https://issuer.example', jwks: [] } }, 'The option jwt.jwks must be { keys: [...] }, not [].'],
+  [{ jwt: { issuer: 'https://issuer.example', jwks: {} } }, 'The option jwt.jwks must be { keys: [...] }, not {}.'],
 ])('serve rejects options with %j', async (change, message) => {
   const { options } = await prepare();
   await expect(serve({ ...options, ...change } as unknown as ServeOptions)).rejects.toThrow(message);
