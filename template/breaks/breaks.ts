@@ -346,7 +346,8 @@ const byFile: Record<string, Record<string, string>> = {
     '    [-endLine();\n    -]send': 'The lines of Powertools are in no log.',
   },
   'packages/emulator/lambda/archives.ts': {
-    'if (!areInside [-|| realpathSync(parent) !== parent-])': 'A zip file may replace any file of the user.',
+    'if ([-isInside(folder, parent)-]{+parent+}) return': 'A zip file may replace any file of the user.',
+    'if ([-isLink(file) && -]{+!file && +}existsSync(place)': 'A function reads a file outside of its zip.',
   },
   'packages/emulator/lambda/modules.ts': {
     'upwards(path.dirname(parent)[-, root-])': 'A function finds a package that it does not have on Lambda.',

@@ -12,6 +12,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { unzipSync } from 'fflate';
 
+// The other realpathSync takes `link/..` for the folder that the link is in.
+const realPath = realpathSync.native;
+
 type File = { name: string; content: string | Uint8Array; mode?: number | undefined };
 
 /** Unzips assets that are zip files, each once, to a temporary folder. Code in a template gets such a folder, too. */
@@ -22,12 +25,13 @@ export class Archives {
   folderOf(asset: string): string {
     const archive = `${asset}.zip`;
     if (existsSync(asset) || !existsSync(archive)) return asset;
-    return this.#folders.get(archive) ?? this.#write(archive, filesIn(readFileSync(archive)));
+    return this.#folders.get(archive) ?? this.#write(archive, archive, () => filesIn(readFileSync(archive)));
   }
 
   /** Returns a folder with `code` in its index.js. */
   folderOfCode(code: string): string {
-    return this.#folders.get(code) ?? this.#write(code, [{ name: 'index.js', content: code }]);
+    const files = () => [{ name: 'index.js', content: code }];
+    return this.#folders.get(code) ?? this.#write(code, 'The code in the template', files);
   }
 
   remove = (): void => {
@@ -35,17 +39,20 @@ export class Archives {
     for (const folder of this.#folders.values()) rmSync(folder, { recursive: true, force: true });
   };
 
-  #write(source: string, files: File[]): string {
-    if (this.#folders.size === 0) process.on('exit', this.remove);
-    const folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'http-api-emulator-')));
+  #write(source: string, name: string, readFiles: () => File[]): string {
+    const folder = realPath(mkdtempSync(path.join(os.tmpdir(), 'http-api-emulator-')));
     try {
-      // Links come last, so that no file is written through one.
-      for (const file of files.toSorted((one, other) => Number(isLink(one)) - Number(isLink(other))))
-        writeIn(folder, file, source);
+      // Links come last, so that nothing is written through one.
+      const files = readFiles().toSorted((one, other) => Number(isLink(one)) - Number(isLink(other)));
+      for (const file of files) mkdirSync(parentIn(folder, file), { recursive: true });
+      for (const file of files) writeIn(folder, file);
+      for (const file of files) checkLink(folder, file);
     } catch (error) {
       rmSync(folder, { recursive: true });
-      throw error;
+      const reason = error instanceof Error ? error.message.replaceAll(`${folder}/`, '') : error;
+      throw new Error(`${name} cannot be unpacked: ${reason}`, { cause: error });
     }
+    if (this.#folders.size === 0) process.on('exit', this.remove);
     this.#folders.set(source, folder);
     return folder;
   }
@@ -53,19 +60,33 @@ export class Archives {
 
 const isLink = ({ mode = 0 }: File): boolean => mode >> 12 === 0o12;
 
-/** Writes a file of a zip file. The content of a link is its target. @throws Error if it is, or leads, outside of it */
-const writeIn = (folder: string, file: File, archive: string): void => {
-  const { name, content, mode = 0 } = file;
-  const target = isLink(file) ? Buffer.from(content).toString() : '';
+const isInside = (folder: string, file: string): boolean => `${file}/`.startsWith(`${folder}/`);
+
+const outside = (name: string): Error => new Error(`it has a file outside of it: ${name}`);
+
+/** The folder of a file. @throws Error if it is outside */
+const parentIn = (folder: string, { name }: File): string => {
   const place = path.join(folder, name);
   const parent = name.endsWith('/') ? path.resolve(place) : path.dirname(place);
-  const isInside = (each: string) => `${each}/`.startsWith(`${folder}/`);
-  const areInside = [parent, path.resolve(parent, target)].every(isInside);
-  if (areInside) mkdirSync(parent, { recursive: true });
-  // A link in a linked folder would lead elsewhere than it says.
-  if (!areInside || realpathSync(parent) !== parent) throw new Error(`${archive} has a file outside of it: ${name}`);
+  if (isInside(folder, parent)) return parent;
+  throw outside(name);
+};
+
+/** Writes a file of a zip file. The content of a link is its target. @throws Error if that is outside */
+const writeIn = (folder: string, file: File): void => {
+  const { name, content, mode = 0 } = file;
+  const place = path.join(folder, name);
+  const target = isLink(file) ? Buffer.from(content).toString() : '';
+  const isOutside = target !== '' && !isInside(folder, path.resolve(path.dirname(place), target));
+  if (isOutside) throw outside(name);
   if (target !== '') symlinkSync(target, place);
   else if (!name.endsWith('/')) writeFileSync(place, content, { mode: mode & 0o100 ? 0o755 : 0o644 });
+};
+
+/** @throws Error if a link leads out of the folder through other links */
+const checkLink = (folder: string, file: File): void => {
+  const place = path.join(folder, file.name);
+  if (isLink(file) && existsSync(place) && !isInside(folder, realPath(place))) throw outside(file.name);
 };
 
 /** Reads the files in a zip file. fflate leaves out their modes, which the central directory has: APPNOTE.TXT, 4.3.12 */
