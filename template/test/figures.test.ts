@@ -1,6 +1,7 @@
 /** Tests that figures in documents are those of the code. docs.test.ts tests the figures of docs/cost.md. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { settingKeys } from '@lambda-service/cdk';
 import { cooldown, freshFor, maxHeaderLength, minModulusLength, usableFor } from '@lambda-service/runtime/auth';
 import { maxBodyBytes } from '@lambda-service/runtime/http';
 import { responseTime } from '@lambda-service/runtime/time-budget';
@@ -54,6 +55,11 @@ const tooNew = Object.values(packages).filter(({ engines }) =>
 const [fresh, usable] = [freshFor / 60_000, usableFor / 60_000];
 
 const [, leastCli] = /version (\S+) of the AWS CLI/.exec(read('template/prove/commands.sh')) ?? [];
+
+test('docs/deploy.md lists all settings', () => {
+  const [, table = ''] = /## Settings (.*?) ## /.exec(read('docs/deploy.md')) ?? [];
+  expect(settingKeys.filter((key) => !table.includes(`\`${key}\``))).toEqual([]);
+});
 
 test.skipIf(reasonToSkip()).each<[document: string, text: string, inText: unknown, inCode: unknown]>([
   ['README.md', 'keys, cached 5 minutes', 5, fresh],
