@@ -37,12 +37,10 @@ export const closeServer = (server: HttpServer): Promise<void> => {
 };
 
 /**
- * Whether a request is to this machine. Otherwise, a website could point its name at 127.0.0.1 (DNS rebinding), and its
- * pages could send requests and read the responses. The port may be another one, such as that of a dev container.
+ * Returns the host of a request, unless it is this machine. Such a request must be refused: a website could point its
+ * name at 127.0.0.1 (DNS rebinding), and its pages could then send requests and read the responses. Any port is
+ * accepted, because a dev container may forward another one.
  */
-export const isForThisMachine = (request: IncomingMessage): boolean => otherHostOf(request) === undefined;
-
-/** The host of a request that is not to this machine. */
 export const otherHostOf = ({ url = '', headersDistinct: { host = [] } }: IncomingMessage): string | undefined => {
   const [, target = []] = /^[a-z]+:\/\/([^/?]*)/i.exec(url) ?? [];
   return [...host, target].flat().find((each) => !/^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i.test(each));

@@ -308,7 +308,7 @@ const byFile: Record<string, Record<string, string>> = {
   },
   'packages/emulator/gateway/server.ts': {
     "'content-length': [-Buffer.byteLength(body)-]{+body.length+} }": 'A response with an umlaut is cut short.',
-    'const isForUs = [-isForThisMachine(request)-]{+true+};': 'A website can point its name at the API, and call it.',
+    'const other = [-otherHostOf(request)-]{+undefined+};': 'A website can point its name at the API, and call it.',
   },
   'packages/tools/cli/import-lines.ts': {
     '[[-413, -]...retryableStatuses]': 'One item that is too large ends an import.',
@@ -537,7 +537,7 @@ const byFile: Record<string, Record<string, string>> = {
   },
   'packages/emulator/dynamodb/embedded-store.ts': {
     '[-    server.close();\n-]': 'After a fault, the store still answers new requests.',
-    '[-isForThisMachine(request)-]{+true+} ?': 'A website can point its name at the store, and call it.',
+    '[-otherHostOf(request)-]{+undefined+} === undefined ?': 'A website can point its name at the store, and call it.',
   },
   'packages/emulator/dynamodb/guard.ts': {
     "decisions.{+slice(0, 1).+}find(({ decision }) => decision !== 'allowed')":

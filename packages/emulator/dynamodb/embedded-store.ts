@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
-import { isForThisMachine, listen, readBody } from '../servers.ts';
+import { listen, otherHostOf, readBody } from '../servers.ts';
 import { FolderError, isCorrupt, isLocked, mustBeEmpty, openDatabase, reason } from './data-folder.ts';
 import { handleRequest, makeDynalite, type RequestListener } from './dynalite-faults.ts';
 import type { Guard, Refusal } from './guard.ts';
@@ -63,7 +63,7 @@ const guarded =
   (guard: Guard, listener: RequestListener) =>
   async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method, url, headers } = request;
-    const checked = isForThisMachine(request) ? guard(headers) : otherHost(request.socket.localPort);
+    const checked = otherHostOf(request) === undefined ? guard(headers) : otherHost(request.socket.localPort);
     // Do not keep what strangers send. Node.js discards the body after the response.
     if (typeof checked !== 'function') return respond(response, 400, checked);
     const body = await readBody(request, maxBytes).catch(() => 'broken off' as const);

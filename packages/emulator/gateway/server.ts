@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { inspect } from 'node:util';
 import { printable } from '../command/text.ts';
 import type { LogLine } from '../lambda/functions.ts';
-import { isForThisMachine, otherHostOf } from '../servers.ts';
+import { otherHostOf } from '../servers.ts';
 import type { Respond, Responded } from './api.ts';
 import { splitTarget } from './request.ts';
 import { type HttpResponse, otherHost } from './response.ts';
@@ -45,11 +45,12 @@ export type GatewayOptions = {
 export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions): Server => {
   const handle = async (request: IncomingMessage, serverResponse: ServerResponse): Promise<void> => {
     const [started, time] = [performance.now(), new Date().toISOString()];
-    const isForUs = isForThisMachine(request);
-    if (isForUs && intercept?.(request, serverResponse)) return;
+    const other = otherHostOf(request);
+    if (other === undefined && intercept?.(request, serverResponse)) return;
     const requestId = newRequestId();
     const log: LogLine[] = [];
-    const { response, error, ...cors } = isForUs ? await respond(request, requestId, log) : refuseHost(request);
+    const { response, error, ...cors } =
+      other === undefined ? await respond(request, requestId, log) : refuseHost(other, request.socket.localPort);
     send(serverResponse, requestId, response);
     // Read and discard the rest of a refused request's body. Otherwise, the connection could be reset before the client
     // has read the response.
@@ -73,9 +74,9 @@ export const gateway = ({ respond, onRequest, intercept, debug }: GatewayOptions
   return createServer({ maxHeaderSize: 64 * 1024, ...limits }, handle);
 };
 
-const refuseHost = (request: IncomingMessage): Responded => ({
-  response: otherHost(request.socket.localPort),
-  error: `the host ${otherHostOf(request)} is refused`,
+const refuseHost = (host: string, port?: number): Responded => ({
+  response: otherHost(port),
+  error: `the host ${host} is refused`,
 });
 
 /** Makes a request id that looks like API Gateway's: 15 characters and a `=`. */
