@@ -59,6 +59,9 @@ const annotations = [
 /** Whether a keyword only describes a value. A `discriminator` does: the schemas beside it say what is valid. */
 export const isAnnotation = (keyword: string): boolean => annotations.includes(keyword) || keyword.startsWith('x-');
 
+export const withoutAnnotations = (schema: Schema): Schema =>
+  Object.fromEntries(Object.entries(schema).filter(([keyword]) => !isAnnotation(keyword)));
+
 /** The keywords that a schema may have besides annotations and those whose values are schemas. */
 const otherKeywords = [
   ...['$ref', 'type', 'enum', 'const', 'format', 'readOnly', 'writeOnly'],

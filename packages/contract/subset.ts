@@ -1,7 +1,7 @@
 /** Checks whether one schema accepts every value that another accepts. Knows the keywords that our contracts use. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Contract, inlined, resolve, type Schema } from './document.ts';
-import { isAnnotation, isSchema, mapSchema } from './schemas.ts';
+import { isAnnotation, isSchema, mapSchema, withoutAnnotations } from './schemas.ts';
 import { integerLimits, safeIntegers } from './validators.ts';
 
 /** A schema, and the contract in which its references are looked up. */
@@ -169,6 +169,4 @@ const rangeOf = (part: Schema): string =>
 
 /** Returns a keyword and its value, with its references replaced and without what only describes, to be compared. */
 const ruleOf = (contract: Contract, keyword: string, value: unknown): Schema =>
-  mapSchema(inlined(contract, { [keyword]: value }) as Schema, (schema) =>
-    Object.fromEntries(Object.entries(schema).filter(([name]) => !isAnnotation(name))),
-  );
+  mapSchema(inlined(contract, { [keyword]: value }) as Schema, withoutAnnotations);

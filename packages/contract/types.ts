@@ -4,7 +4,7 @@
 import { compile } from 'json-schema-to-typescript';
 import { type Contract, Refusal, resolve, type Schema } from './document.ts';
 import { type Operation, parametersByPlace } from './operations.ts';
-import { mapSchema, mapSchemas } from './schemas.ts';
+import { isAnnotation, mapSchema, mapSchemas } from './schemas.ts';
 
 /** The name of an operation's files, such as `create-order` for createOrder. */
 export const fileOf = (id: string): string => id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -57,15 +57,11 @@ const checkNames = (named: Contract['components']['schemas'], interfaces: string
 export const compileTypes = async (contract: Contract, operations: Operation[]): Promise<string> => {
   const schemas = mapSchemas(contract.components.schemas, forTypes('number | bigint'));
   const bodies = Object.fromEntries(
-    Object.entries(schemas).map(([name, { description, deprecated, ...rules }]) => [
-      name,
+    Object.entries(schemas).map(([name, schema]) => {
       // Without rules, the type would be that of an object.
-      {
-        ...schemas[name],
-        ...(Object.keys(rules).length === 0 && { tsType: 'unknown' }),
-        title: typeName(name),
-      },
-    ]),
+      const isAnything = Object.keys(schema).every(isAnnotation);
+      return [name, { ...schema, ...(isAnything && { tsType: 'unknown' }), title: typeName(name) }];
+    }),
   );
   const interfaces = Object.assign({}, ...operations.map((operation) => interfacesOf(contract, operation)));
   checkNames(contract.components.schemas, Object.keys(interfaces));

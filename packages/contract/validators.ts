@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 import { checkValues, compileOrRefuse } from './ajv-refusals.ts';
 import { type Contract, Refusal, resolve, type Schema } from './document.ts';
 import { eventProperties, type Operation, parametersByPlace } from './operations.ts';
-import { isAnnotation, mapSchema, mapSchemas, notSupported } from './schemas.ts';
+import { mapSchema, mapSchemas, notSupported, withoutAnnotations } from './schemas.ts';
 
 /**
  * The value of our keyword `range`, which says what numbers are valid; `condition` is a JavaScript expression about the
@@ -96,7 +96,7 @@ const formats = {
 
 /** Also removes annotations, which would otherwise be in a bundle if Ajv copies a schema into the code. */
 const withOwnKeywords = (annotated: Schema, original: Schema): Schema => {
-  const schema = Object.fromEntries(Object.entries(annotated).filter(([keyword]) => !isAnnotation(keyword)));
+  const schema = withoutAnnotations(annotated);
   const types = [schema['type']].flat();
   const [type, ...others] = types.filter((each) => each !== 'null');
   const isNumber = types.includes('integer') || types.includes('number');
