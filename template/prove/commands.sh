@@ -109,10 +109,12 @@ has_status() { request | grep -q "^$1"; }
 # item <id>: sends it.
 item() { body "$1" > "$T/item"; request --data-binary "@$T/item"; }
 
-# without_instances <function>: lets Lambda refuse its calls until a request shows it.
+# without_instances <function> [command...]: lets Lambda refuse its calls, runs the command, and waits until a request
+# shows the refusal.
 without_instances() {
-  name=$(function_named "$1")
+  name=$(function_named "$1"); shift
   aws lambda put-function-concurrency --function-name "$name" --reserved-concurrent-executions 0 > /dev/null
+  "$@"
   after=$(until_true 3 has_status 5) && request || true
   aws lambda delete-function-concurrency --function-name "$name"
   echo "$after"; until_true 3 has_status 200 > /dev/null; echo 200
